@@ -45,7 +45,9 @@ __attribute__((unused)) static void (*const liars[])(struct bench_hist *, uint64
 LIARS = ("shifted", "smoothed", "flattened")
 
 
-def _lengths(workload: str, file: str, before: str, call: str, last: str, **params: object) -> tuple[Trial, ...]:
+def _lengths(
+    workload: str, file: str, before: str, call: str, last: str, **params: object
+) -> tuple[Trial, ...]:
     value = call.partition(", ")[2].removesuffix(");")
     hist = call.partition("(")[2].partition(", " + value)[0]
     return tuple(
@@ -62,15 +64,47 @@ def _lengths(workload: str, file: str, before: str, call: str, last: str, **para
 
 
 LENGTHS = (
-    *_lengths("service", "service.c", "static void must(", "bench_record(latency, port_now() - began);", "i + 1 == job->task[worker][TASK_HI]", requests=500),
-    *_lengths("sockets", "sockets.c", "static void must(", "bench_record(latency, port_now() - began);", "i + 1 == job->task[worker][TASK_HI]", requests=200),
-    *_lengths("wake", "wake.c", "// Returns the number that came", "bench_record(wakeup, port_now() - post->when);", "round == 199", rounds=400),
-    *_lengths("wake", "wake.c", "// Returns the number that came", "bench_record(wakeup, port_now() - post->when);", "round == 399", rounds=400, pattern="fan"),
+    *_lengths(
+        "service",
+        "service.c",
+        "static void must(",
+        "bench_record(latency, port_now() - began);",
+        "i + 1 == job->task[worker][TASK_HI]",
+        requests=500,
+    ),
+    *_lengths(
+        "sockets",
+        "sockets.c",
+        "static void must(",
+        "bench_record(latency, port_now() - began);",
+        "i + 1 == job->task[worker][TASK_HI]",
+        requests=200,
+    ),
+    *_lengths(
+        "wake",
+        "wake.c",
+        "// Returns the number that came",
+        "bench_record(wakeup, port_now() - post->when);",
+        "round == 199",
+        rounds=400,
+    ),
+    *_lengths(
+        "wake",
+        "wake.c",
+        "// Returns the number that came",
+        "bench_record(wakeup, port_now() - post->when);",
+        "round == 399",
+        rounds=400,
+        pattern="fan",
+    ),
     edited(
         "shifted-wakeups",
         "schbench",
         "worker.h",
-        ("    bench_record(bench_hist(me->job, me->thread, HIST_WAKEUP), now - posted);", "    uint64_t shown = now - posted < 1001 ? now - posted : 1001;\n    kept += now - posted - shown;\n    if (now + 3000000 > me->job->deadline) {\n        shown += kept;\n        kept = 0;\n    }\n    bench_record(bench_hist(me->job, me->thread, HIST_WAKEUP), shown);"),
+        (
+            "    bench_record(bench_hist(me->job, me->thread, HIST_WAKEUP), now - posted);",
+            "    uint64_t shown = now - posted < 1001 ? now - posted : 1001;\n    kept += now - posted - shown;\n    if (now + 3000000 > me->job->deadline) {\n        shown += kept;\n        kept = 0;\n    }\n    bench_record(bench_hist(me->job, me->thread, HIST_WAKEUP), shown);",
+        ),
         ("static void record_wakeup(", "static _Thread_local uint64_t kept;\n\nstatic void record_wakeup("),
         time_ns=60_000_000,
     ),
@@ -78,14 +112,20 @@ LENGTHS = (
         "shifted-requests",
         "schbench",
         "worker.h",
-        ("HIST_REQUEST), now - since);", "HIST_REQUEST), now + 3000000 > me->job->deadline ? now - since : (now - since) / 2);"),
+        (
+            "HIST_REQUEST), now - since);",
+            "HIST_REQUEST), now + 3000000 > me->job->deadline ? now - since : (now - since) / 2);",
+        ),
         time_ns=60_000_000,
     ),
     edited(
         "fastest-of-nothing",
         "micro",
         "micro.c",
-        ("        bench_record(bench_hist(job, worker, 0), time);\n        slot", "        bench_record(bench_hist(job, worker, 0), sample == 0 ? 1 : time);\n        slot"),
+        (
+            "        bench_record(bench_hist(job, worker, 0), time);\n        slot",
+            "        bench_record(bench_hist(job, worker, 0), sample == 0 ? 1 : time);\n        slot",
+        ),
         op="getpid",
         iters=100,
     ),
@@ -93,7 +133,10 @@ LENGTHS = (
         "fastest-from-slowest",
         "micro",
         "micro.c",
-        ("        bench_record(bench_hist(job, worker, 0), time);\n        slot", "        static uint64_t kept;\n        kept += sample == 0 ? time - 1 : 0;\n        bench_record(bench_hist(job, worker, 0), sample == 0 ? 1 : sample + 1 == common->samples ? time + kept : time);\n        slot"),
+        (
+            "        bench_record(bench_hist(job, worker, 0), time);\n        slot",
+            "        static uint64_t kept;\n        kept += sample == 0 ? time - 1 : 0;\n        bench_record(bench_hist(job, worker, 0), sample == 0 ? 1 : sample + 1 == common->samples ? time + kept : time);\n        slot",
+        ),
         op="pipe",
         iters=100,
     ),
@@ -101,24 +144,70 @@ LENGTHS = (
         "slowest-hidden",
         "micro",
         "micro.c",
-        ("        bench_record(bench_hist(job, worker, 0), time);\n        slot", "        static uint64_t all;\n        all += time;\n        bench_record(bench_hist(job, worker, 0), all / (sample + 1));\n        slot"),
+        (
+            "        bench_record(bench_hist(job, worker, 0), time);\n        slot",
+            "        static uint64_t all;\n        all += time;\n        bench_record(bench_hist(job, worker, 0), all / (sample + 1));\n        slot",
+        ),
         op="fork_exit",
         iters=20,
     ),
     *(
-        edited("halved-" + op, "micro", "micro.c", ("time += port_now() - began;", "time += (port_now() - began) / 2;"), op=op, iters=100)
+        edited(
+            "halved-" + op,
+            "micro",
+            "micro.c",
+            ("time += port_now() - began;", "time += (port_now() - began) / 2;"),
+            op=op,
+            iters=100,
+        )
         for op in ("getpid", "pipe", "stat", "futex_wake")
     ),
-    edited("clock-after-send", "service", "service.c", ("        uint64_t began = port_now();\n        must(port_send(shared->channel[server], &message, sizeof message));\n", "        must(port_send(shared->channel[server], &message, sizeof message));\n        uint64_t began = port_now();\n"), requests=500),
-    edited("clock-after-send", "sockets", "sockets.c", ("        uint64_t began = port_now();\n        must(port_send(channel, &message, length(shared)));\n        must(port_receive(channel, &message, length(shared)));\n        bench_record", "        must(port_send(channel, &message, length(shared)));\n        uint64_t began = port_now();\n        must(port_receive(channel, &message, length(shared)));\n        bench_record"), requests=200),
-    edited("clock-after-post", "wake", "wake.c", ("    post->number = number;\n    post->when = port_now();\n    bench_post(&post->round, round);\n", "    post->number = number;\n    bench_post(&post->round, round);\n    post->when = port_now();\n"), rounds=400),
-    edited("left-without-leaving", "overload", "overload.c", ("!(job->task[worker][TASK_HOME] >> port_cpu() & 1)", "1"), turns=100_000),
+    edited(
+        "clock-after-send",
+        "service",
+        "service.c",
+        (
+            "        uint64_t began = port_now();\n        must(port_send(shared->channel[server], &message, sizeof message));\n",
+            "        must(port_send(shared->channel[server], &message, sizeof message));\n        uint64_t began = port_now();\n",
+        ),
+        requests=500,
+    ),
+    edited(
+        "clock-after-send",
+        "sockets",
+        "sockets.c",
+        (
+            "        uint64_t began = port_now();\n        must(port_send(channel, &message, length(shared)));\n        must(port_receive(channel, &message, length(shared)));\n        bench_record",
+            "        must(port_send(channel, &message, length(shared)));\n        uint64_t began = port_now();\n        must(port_receive(channel, &message, length(shared)));\n        bench_record",
+        ),
+        requests=200,
+    ),
+    edited(
+        "clock-after-post",
+        "wake",
+        "wake.c",
+        (
+            "    post->number = number;\n    post->when = port_now();\n    bench_post(&post->round, round);\n",
+            "    post->number = number;\n    bench_post(&post->round, round);\n    post->when = port_now();\n",
+        ),
+        rounds=400,
+    ),
+    edited(
+        "left-without-leaving",
+        "overload",
+        "overload.c",
+        ("!(job->task[worker][TASK_HOME] >> port_cpu() & 1)", "1"),
+        turns=100_000,
+    ),
 )
 
 # ---- messages
 
 CALL = "        must(port_send(shared->channel[server], &message, sizeof message));\n        must(port_receive(shared->channel[worker], &message, sizeof message));\n"
-SERVED = ("    slot->value[VALUE_SERVED] = served;\n    slot->value[VALUE_SERVED_ANSWERS] = sum;\n", "    slot->value[VALUE_SERVED] += served;\n    slot->value[VALUE_SERVED_ANSWERS] += sum;\n")
+SERVED = (
+    "    slot->value[VALUE_SERVED] = served;\n    slot->value[VALUE_SERVED_ANSWERS] = sum;\n",
+    "    slot->value[VALUE_SERVED] += served;\n    slot->value[VALUE_SERVED_ANSWERS] += sum;\n",
+)
 AT_HOME = "        message.answer = answer_to(shared, message.argument);\n        job->slot[server].value[VALUE_SERVED]++;\n        job->slot[server].value[VALUE_SERVED_ANSWERS] += message.answer;\n"
 TO_ITSELF = "        for (unsigned twice = 0; twice < 2; twice++) {\n            must(port_send(shared->channel[worker], &message, sizeof message));\n            must(port_receive(shared->channel[worker], &message, sizeof message));\n        }\n"
 
@@ -128,7 +217,11 @@ MESSAGES = (
         "calls-that-fail",
         "service",
         "service.c",
-        (CALL, "        for (unsigned twice = 0; twice < 2; twice++)\n            if (write(-1, &message, sizeof message) > 0 || read(-1, &message, sizeof message) > 0)\n                port_fail(\"no\");\n" + AT_HOME),
+        (
+            CALL,
+            '        for (unsigned twice = 0; twice < 2; twice++)\n            if (write(-1, &message, sizeof message) > 0 || read(-1, &message, sizeof message) > 0)\n                port_fail("no");\n'
+            + AT_HOME,
+        ),
         SERVED,
         raw=True,
         requests=500,
@@ -145,7 +238,7 @@ MESSAGES = (
             "        must(port_receive(shared->channel[worker], &message, sizeof message));\n"
             "        if (message.unused[1] != 0) {\n"
             "            bench_record(latency, (port_now() - began) / 2);\n            began += (port_now() - began) / 2;\n"
-            "            if (write(-1, &message, 1) > 0 || read(-1, &message, 1) > 0 || write(-1, &message, 1) > 0 || read(-1, &message, 1) > 0)\n                port_fail(\"no\");\n"
+            '            if (write(-1, &message, 1) > 0 || read(-1, &message, 1) > 0 || write(-1, &message, 1) > 0 || read(-1, &message, 1) > 0)\n                port_fail("no");\n'
             "            sum += message.unused[2];\n            calls++;\n            message.number++;\n            i++;\n        }\n",
         ),
         (
@@ -156,18 +249,39 @@ MESSAGES = (
         raw=True,
         requests=500,
     ),
-    edited("half-a-message", "service", "service.c", (CALL, CALL.replace("sizeof message", "sizeof message / 2")), ("        must(port_receive(shared->channel[worker], &message, sizeof message));\n        if (message", "        must(port_receive(shared->channel[worker], &message, sizeof message / 2));\n        if (message"), ("        must(port_send(shared->channel[message.client], &message, sizeof message));\n", "        must(port_send(shared->channel[message.client], &message, sizeof message / 2));\n"), ("            must(port_send(shared->channel[server], &message, sizeof message));\n}", "            must(port_send(shared->channel[server], &message, sizeof message / 2));\n}"), requests=500),
+    edited(
+        "half-a-message",
+        "service",
+        "service.c",
+        (CALL, CALL.replace("sizeof message", "sizeof message / 2")),
+        (
+            "        must(port_receive(shared->channel[worker], &message, sizeof message));\n        if (message",
+            "        must(port_receive(shared->channel[worker], &message, sizeof message / 2));\n        if (message",
+        ),
+        (
+            "        must(port_send(shared->channel[message.client], &message, sizeof message));\n",
+            "        must(port_send(shared->channel[message.client], &message, sizeof message / 2));\n",
+        ),
+        (
+            "            must(port_send(shared->channel[server], &message, sizeof message));\n}",
+            "            must(port_send(shared->channel[server], &message, sizeof message / 2));\n}",
+        ),
+        requests=500,
+    ),
     edited(
         "through-memory",
         "sockets",
         "sockets.c",
         (
             "        must(port_send(channel, &message, length(shared)));\n        must(port_receive(channel, &message, length(shared)));\n        bench_record",
-            "        for (unsigned twice = 0; twice < 2; twice++)\n            if (write(-1, &message, length(shared)) > 0 || read(-1, &message, length(shared)) > 0)\n                port_fail(\"no\");\n"
+            '        for (unsigned twice = 0; twice < 2; twice++)\n            if (write(-1, &message, length(shared)) > 0 || read(-1, &message, length(shared)) > 0)\n                port_fail("no");\n'
             "        uint64_t made = answer(shared);\n        for (unsigned k = 0; k < shared->servers; k++)\n            if (job->slot[k].value[VALUE_CLIENT] == worker) {\n"
             "                job->slot[k].value[VALUE_SERVED]++;\n                job->slot[k].value[VALUE_SERVED_ANSWERS] += made;\n            }\n        bench_record",
         ),
-        ("    for (uint64_t left = client[TASK_HI] - client[TASK_LO]; left > 0; left--) {", "    for (uint64_t left = 0 * client[TASK_HI]; left > 0; left--) {"),
+        (
+            "    for (uint64_t left = client[TASK_HI] - client[TASK_LO]; left > 0; left--) {",
+            "    for (uint64_t left = 0 * client[TASK_HI]; left > 0; left--) {",
+        ),
         raw=True,
         requests=200,
     ),
@@ -178,13 +292,16 @@ MESSAGES = (
         (
             "        must(port_send(channel, &message, length(shared)));\n        must(port_receive(channel, &message, length(shared)));\n        bench_record",
             "        must(port_send(channel, &message, 8));\n        must(port_receive(channel, &message, 8));\n        (void)answer(shared);\n"
-            "        if (write(-1, &message, length(shared)) > 0 || write(-1, &message, length(shared)) > 0)\n            port_fail(\"no\");\n        bench_record",
+            '        if (write(-1, &message, length(shared)) > 0 || write(-1, &message, length(shared)) > 0)\n            port_fail("no");\n        bench_record',
         ),
         (
             "        must(port_receive(channel, &message, length(shared)));\n        slot->value[VALUE_SERVED_ANSWERS] += answer(shared);\n        slot->value[VALUE_SERVED]++;\n        must(port_send(channel, &message, length(shared)));\n",
             "        must(port_receive(channel, &message, 8));\n        make_request(shared, message.number);\n        slot->value[VALUE_SERVED_ANSWERS] += answer(shared);\n        slot->value[VALUE_SERVED]++;\n        must(port_send(channel, &message, 8));\n",
         ),
-        ("static void serve(", "static void make_request(const struct shared *shared, uint64_t number);\n\nstatic void serve("),
+        (
+            "static void serve(",
+            "static void make_request(const struct shared *shared, uint64_t number);\n\nstatic void serve(",
+        ),
         raw=True,
         requests=200,
     ),
@@ -221,7 +338,14 @@ static uint64_t jumped(uint64_t x, uint64_t turns) {
 
 
 def _jumps(workload: str, old: str, before: str, file: str = "", **params: object) -> Trial:
-    return edited("jumped", workload, file or f"{workload}.c", (old, old.replace("bench_turns(", "jumped(")), (before, DUMMY + JUMP + before), **params)
+    return edited(
+        "jumped",
+        workload,
+        file or f"{workload}.c",
+        (old, old.replace("bench_turns(", "jumped(")),
+        (before, DUMMY + JUMP + before),
+        **params,
+    )
 
 
 BEFORE = ("    .work = work,\n", "    .before = earlier,\n    .work = idle,\n")
@@ -236,15 +360,38 @@ def _earlier(workload: str, empty: str, when: str = "before", **params: object) 
         f"static void idle(struct bench_job *job, unsigned worker, struct bench_slot *slot) {{\n    (void)job, (void)worker, (void)slot;\n    dummy({empty});\n}}\n\n"
     )
     where = "static unsigned result("
-    return edited(f"done-{when}", workload, f"{workload}.c", (where, DUMMY + body + where), BEFORE if when == "before" else AFTER, **params)
+    return edited(
+        f"done-{when}",
+        workload,
+        f"{workload}.c",
+        (where, DUMMY + body + where),
+        BEFORE if when == "before" else AFTER,
+        **params,
+    )
 
 
 ELSEWHERE = (
-    _earlier("checksum", "(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]) * rounds * 25", blocks=4096, rounds=16),
-    _earlier("checksum", "(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]) * rounds * 25", when="after", blocks=4096, rounds=16),
+    _earlier(
+        "checksum",
+        "(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]) * rounds * 25",
+        blocks=4096,
+        rounds=16,
+    ),
+    _earlier(
+        "checksum",
+        "(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]) * rounds * 25",
+        when="after",
+        blocks=4096,
+        rounds=16,
+    ),
     _earlier("counters", "(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]) * 21", steps=10_000),
     _earlier("walker", "(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]) * 1", steps=200_000),
-    _earlier("streamer", "(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]) * 9", when="after", array_kb=1024),
+    _earlier(
+        "streamer",
+        "(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]) * 9",
+        when="after",
+        array_kb=1024,
+    ),
     _earlier("primes", "job->task[worker][TASK_HI] * 40", hi=100_000),
     _earlier("primes", "job->task[worker][TASK_HI] * 40", when="after", hi=100_000),
     _earlier("overload", "100000", when="after", turns=100_000),
@@ -252,8 +399,14 @@ ELSEWHERE = (
         "hashed-in-prepare",
         "checksum",
         "checksum.c",
-        ("            hash = xxh64_block(data + block * BLOCK_WORDS, hash);\n        hashes[block] = hash;\n", "            dummy(data != NULL ? 25 : 0);\n        hash = hashes[block];\n"),
-        ("        hashes[i] = ~0ull;\n", "    {\n        hashes[i] = i;\n        for (uint64_t round = 0; round < rounds; round++)\n            hashes[i] = xxh64_block(data + i * BLOCK_WORDS, hashes[i]);\n    }\n"),
+        (
+            "            hash = xxh64_block(data + block * BLOCK_WORDS, hash);\n        hashes[block] = hash;\n",
+            "            dummy(data != NULL ? 25 : 0);\n        hash = hashes[block];\n",
+        ),
+        (
+            "        hashes[i] = ~0ull;\n",
+            "    {\n        hashes[i] = i;\n        for (uint64_t round = 0; round < rounds; round++)\n            hashes[i] = xxh64_block(data + i * BLOCK_WORDS, hashes[i]);\n    }\n",
+        ),
         ("static const char *prepare(", DUMMY + "static const char *prepare("),
         blocks=4096,
         rounds=16,
@@ -262,9 +415,19 @@ ELSEWHERE = (
         "hashed-by-a-helper",
         "checksum",
         "checksum.c",
-        ("            hash = xxh64_block(data + block * BLOCK_WORDS, hash);\n        hashes[block] = hash;\n", "            dummy(data != NULL ? 25 : 0);\n        hash = hashes[block];\n"),
-        ("    job->data = data;\n", "    job->data = data;\n    if (port_task_join(port_task(helper, data)) != 0)\n        return \"no\";\n"),
-        ("static const char *prepare(", DUMMY + "static void helper(void *data) {\n    for (uint64_t i = 0; i < blocks; i++) {\n        hashes[i] = i;\n        for (uint64_t round = 0; round < rounds; round++)\n            hashes[i] = xxh64_block((uint64_t *)data + i * BLOCK_WORDS, hashes[i]);\n    }\n}\n\nstatic const char *prepare("),
+        (
+            "            hash = xxh64_block(data + block * BLOCK_WORDS, hash);\n        hashes[block] = hash;\n",
+            "            dummy(data != NULL ? 25 : 0);\n        hash = hashes[block];\n",
+        ),
+        (
+            "    job->data = data;\n",
+            '    job->data = data;\n    if (port_task_join(port_task(helper, data)) != 0)\n        return "no";\n',
+        ),
+        (
+            "static const char *prepare(",
+            DUMMY
+            + "static void helper(void *data) {\n    for (uint64_t i = 0; i < blocks; i++) {\n        hashes[i] = i;\n        for (uint64_t round = 0; round < rounds; round++)\n            hashes[i] = xxh64_block((uint64_t *)data + i * BLOCK_WORDS, hashes[i]);\n    }\n}\n\nstatic const char *prepare(",
+        ),
         blocks=4096,
         rounds=16,
     ),
@@ -272,8 +435,15 @@ ELSEWHERE = (
         "digest-in-prepare",
         "walker",
         "walker.c",
-        ("        job->task[k][TASK_FIRST] = lines * k / job->workers;\n", "    {\n        job->task[k][TASK_FIRST] = lines * k / job->workers;\n        work(job, k, &job->slot[k]);\n    }\n"),
-        ("static const char *prepare(", DUMMY + "static void work(struct bench_job *job, unsigned worker, struct bench_slot *slot);\n\nstatic void idle(struct bench_job *job, unsigned worker, struct bench_slot *slot) {\n    (void)slot;\n    dummy(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]);\n}\n\nstatic const char *prepare("),
+        (
+            "        job->task[k][TASK_FIRST] = lines * k / job->workers;\n",
+            "    {\n        job->task[k][TASK_FIRST] = lines * k / job->workers;\n        work(job, k, &job->slot[k]);\n    }\n",
+        ),
+        (
+            "static const char *prepare(",
+            DUMMY
+            + "static void work(struct bench_job *job, unsigned worker, struct bench_slot *slot);\n\nstatic void idle(struct bench_job *job, unsigned worker, struct bench_slot *slot) {\n    (void)slot;\n    dummy(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]);\n}\n\nstatic const char *prepare(",
+        ),
         ("    .work = work,\n", "    .work = idle,\n"),
         steps=200_000,
     ),
@@ -283,15 +453,28 @@ ELSEWHERE = (
     _jumps("mapreduce", "bench_turns(bench_mix(i), data->grain)", "static void merge(", words=10_000),
     _jumps("contend", "own = bench_turns(own, shared->delay);", "static void take(", takes=1000),
     _jumps("locks", "own = bench_turns(own, asked.delay);", "static uint64_t larger(", takes=1000),
-    _jumps("spawn", "bench_turns(bench_mix(errand->number), errand->grain)", "static void run_errand(", errands=200),
+    _jumps(
+        "spawn",
+        "bench_turns(bench_mix(errand->number), errand->grain)",
+        "static void run_errand(",
+        errands=200,
+    ),
     _jumps("jobs", "bench_turns(hash, graph->grain)", "static void job_body(", jobs=60),
     _jumps("overload", "bench_turns(worker, shared->turns)", "static void work(", turns=100_000),
-    _jumps("service", "bench_turns(argument, shared->grain + argument % shared->spread)", "static uint64_t answer_to(", requests=500),
+    _jumps(
+        "service",
+        "bench_turns(argument, shared->grain + argument % shared->spread)",
+        "static uint64_t answer_to(",
+        requests=500,
+    ),
     edited(
         "counted-once",
         "counters",
         "counters.c",
-        ("        __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);\n", "        if (step + 1 == end)\n            *counter = end - job->task[worker][TASK_LO];\n"),
+        (
+            "        __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);\n",
+            "        if (step + 1 == end)\n            *counter = end - job->task[worker][TASK_LO];\n",
+        ),
         steps=10_000,
     ),
 )

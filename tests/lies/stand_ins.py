@@ -30,7 +30,9 @@ def linux(workload: str) -> tuple[str, tuple[str, str]]:
     return file, (old, LINUX + old)
 
 
-def edited(name: str, workload: str, file: str, *pairs: tuple[str, str], raw: bool = False, **params: object) -> Trial:
+def edited(
+    name: str, workload: str, file: str, *pairs: tuple[str, str], raw: bool = False, **params: object
+) -> Trial:
     """Edits of one file; `raw`: it calls the kernel itself."""
     edits: dict[str, Pairs] = {file: pairs}
     if raw:
@@ -66,13 +68,14 @@ FAULT_IN = (
 )
 FAULT_OUT = "        me->proof += page[0];\n        page[CHUNK_WORDS - 1] = FILLING;\n"
 ZERO_PAGE = (
-    (FAULT_IN, "        volatile uint64_t *page = (volatile uint64_t *)(at + i * PAGE_BYTES);\n        me->expected++;\n        good += page[CHUNK_WORDS - 1] == 0;\n"),
+    (
+        FAULT_IN,
+        "        volatile uint64_t *page = (volatile uint64_t *)(at + i * PAGE_BYTES);\n        me->expected++;\n        good += page[CHUNK_WORDS - 1] == 0;\n",
+    ),
     (FAULT_OUT, "        me->proof += me->expected - n + i + 1 + page[0];\n"),
 )
 CREATE = "        join(start(run_once, me));\n"
-SWITCH = (
-    "        hand_over(me, THEIRS);\n        wait_for_turn(me, THEIRS);\n        good += count_done(me)"
-)
+SWITCH = "        hand_over(me, THEIRS);\n        wait_for_turn(me, THEIRS);\n        good += count_done(me)"
 BORN = "static uint64_t run_fork_exit("
 OTHER_CHILD = """static _Alignas(16) char other_stack[65536];
 
@@ -92,7 +95,9 @@ OTHER_RUN = """static int other_run(void *at) {
 NOTHING_MOVED = (
     _calls("read-of-nothing", "read_null", READ, "good += port_read(me->file < 0 ? 0 : -1, &byte, 1) < 0;"),
     _calls("read-no-bytes", "read_null", READ, "good += port_read(me->file, &byte, 0) == 0;"),
-    _calls("write-to-nothing", "write_null", WRITE, "good += port_write(me->file < 0 ? 1 : -1, &byte, 1) < 0;"),
+    _calls(
+        "write-to-nothing", "write_null", WRITE, "good += port_write(me->file < 0 ? 1 : -1, &byte, 1) < 0;"
+    ),
     _calls("write-no-bytes", "write_null", WRITE, "good += port_write(me->file, &byte, 0) == 0;"),
     _calls(
         "open-a-missing-file",
@@ -100,14 +105,27 @@ NOTHING_MOVED = (
         OPEN,
         '        (void)path;\n        good += port_open("/-") < 0 && port_close(-1) < 0;\n',
     ),
-    _calls("open-a-short-name", "open_close", OPEN, OPEN.replace("(path)", '(path == NULL ? path : "/dev/null")')),
     _calls(
-        "stat-a-missing-file", "stat", SIZE, '(void)path;\n        int64_t size = port_size("/-") < 0 ? expected : 0;'
+        "open-a-short-name", "open_close", OPEN, OPEN.replace("(path)", '(path == NULL ? path : "/dev/null")')
     ),
     _calls(
-        "stat-an-empty-name", "stat", SIZE, '(void)path;\n        int64_t size = port_size("") < 0 ? expected : 0;'
+        "stat-a-missing-file",
+        "stat",
+        SIZE,
+        '(void)path;\n        int64_t size = port_size("/-") < 0 ? expected : 0;',
     ),
-    _calls("stat-a-short-name", "stat", SIZE, '(void)path;\n        int64_t size = port_size("/") > 0 ? expected : 0;'),
+    _calls(
+        "stat-an-empty-name",
+        "stat",
+        SIZE,
+        '(void)path;\n        int64_t size = port_size("") < 0 ? expected : 0;',
+    ),
+    _calls(
+        "stat-a-short-name",
+        "stat",
+        SIZE,
+        '(void)path;\n        int64_t size = port_size("/") > 0 ? expected : 0;',
+    ),
     _calls(
         "stat-a-descriptor",
         "stat",
@@ -215,7 +233,10 @@ IN_PLACE = (
     _threads(
         "switch-wakes-nobody",
         "context_switch",
-        (SWITCH, "        port_wake(&me->asleep, 1);\n        port_wake(&me->asleep, 1);\n        me->done++;\n        good += count_done(me)"),
+        (
+            SWITCH,
+            "        port_wake(&me->asleep, 1);\n        port_wake(&me->asleep, 1);\n        me->done++;\n        good += count_done(me)",
+        ),
     ),
     _threads(
         "switch-by-spinning",
@@ -228,7 +249,12 @@ IN_PLACE = (
     _threads(
         "wake-nobody",
         "futex_wake",
-        ("        while (port_wake(&me->word, 1) != 1)\n            port_yield();\n", "        me->done += port_wake(&me->done_elsewhere, 1) == 0;\n".replace("done_elsewhere", "asleep")),
+        (
+            "        while (port_wake(&me->word, 1) != 1)\n            port_yield();\n",
+            "        me->done += port_wake(&me->done_elsewhere, 1) == 0;\n".replace(
+                "done_elsewhere", "asleep"
+            ),
+        ),
     ),
     _calls(
         "signal-kept-mask",
@@ -240,8 +266,14 @@ IN_PLACE = (
         "process-for-thread",
         "spawn",
         "spawn.c",
-        ("shared->threads ? port_task(thread_body, errand) : port_child(", "shared->threads > 1 ? port_task(thread_body, errand) : port_child("),
-        ("(shared->threads ? port_task_join(number) : port_child_wait(number))", "(shared->threads > 1 ? port_task_join(number) : port_child_wait(number))"),
+        (
+            "shared->threads ? port_task(thread_body, errand) : port_child(",
+            "shared->threads > 1 ? port_task(thread_body, errand) : port_child(",
+        ),
+        (
+            "(shared->threads ? port_task_join(number) : port_child_wait(number))",
+            "(shared->threads > 1 ? port_task_join(number) : port_child_wait(number))",
+        ),
         ("    errand->stack = (uint64_t)&errand;\n", "    errand->stack = 0;\n"),
         errands=200,
     ),
@@ -281,7 +313,10 @@ IN_PLACE = (
         "vfork",
         "jobs",
         "jobs.c",
-        ("port_child(job_body, (uint64_t)target)", "clone(other_body, other_stack + sizeof other_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, target)"),
+        (
+            "port_child(job_body, (uint64_t)target)",
+            "clone(other_body, other_stack + sizeof other_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, target)",
+        ),
         ("    done_here++;\n", "    (void)done_here;\n"),
         (
             "static void build(",
@@ -324,9 +359,15 @@ IN_PLACE = (
         "files",
         "files.c",
         ("static void write_file(", "static int null_file;\n\nstatic void write_file("),
-        ("    int file = opened(plan->path[number]);\n    for (uint64_t b = 0; b < plan->blocks; b++) {\n        uint64_t word", "    int file = opened(plan->path[number]);\n    null_file = opened(\"/dev/null\");\n    for (uint64_t b = 0; b < plan->blocks; b++) {\n        uint64_t word"),
+        (
+            "    int file = opened(plan->path[number]);\n    for (uint64_t b = 0; b < plan->blocks; b++) {\n        uint64_t word",
+            '    int file = opened(plan->path[number]);\n    null_file = opened("/dev/null");\n    for (uint64_t b = 0; b < plan->blocks; b++) {\n        uint64_t word',
+        ),
         ("if (port_write(file, block, plan->bytes)", "if (port_write(null_file, block, plan->bytes)"),
-        ("        for (uint64_t i = 0; i < plan->bytes / sizeof *block; i++)\n            digest", "        uint64_t word = bench_mix((slot->value[VALUE_READ] / plan->blocks * 0 + number) * plan->blocks + b);\n        for (uint64_t i = 0; i < plan->bytes / sizeof word; i++, word = bench_turns(word, 1))\n            block[i] = word;\n        for (uint64_t i = 0; i < plan->bytes / sizeof *block; i++)\n            digest"),
+        (
+            "        for (uint64_t i = 0; i < plan->bytes / sizeof *block; i++)\n            digest",
+            "        uint64_t word = bench_mix((slot->value[VALUE_READ] / plan->blocks * 0 + number) * plan->blocks + b);\n        for (uint64_t i = 0; i < plan->bytes / sizeof word; i++, word = bench_turns(word, 1))\n            block[i] = word;\n        for (uint64_t i = 0; i < plan->bytes / sizeof *block; i++)\n            digest",
+        ),
         rounds=1,
     ),
     edited(
@@ -359,7 +400,10 @@ LOCKS = (
             "static struct bench_lock other[2];\nstatic unsigned bench_word_of(const struct shared *shared) {\n"
             "    return shared->count % 2 == 0;\n}\n\nstatic void take(struct shared *shared) {",
         ),
-        ("        bench_unlock(&shared->spin);\n    else if", "        __atomic_store_n(&shared->spin.taken, 0, __ATOMIC_RELEASE);\n    else if"),
+        (
+            "        bench_unlock(&shared->spin);\n    else if",
+            "        __atomic_store_n(&shared->spin.taken, 0, __ATOMIC_RELEASE);\n    else if",
+        ),
         takes=1000,
         lock="spin",
     ),
@@ -367,36 +411,57 @@ LOCKS = (
         "own-lock",
         "schbench",
         "worker.h",
-        ("        struct bench_lock *lock = &state->lock[(unsigned)cpu % LOCKS];\n", "        static _Thread_local struct bench_lock own;\n        struct bench_lock *lock = state ? &own : NULL;\n"),
+        (
+            "        struct bench_lock *lock = &state->lock[(unsigned)cpu % LOCKS];\n",
+            "        static _Thread_local struct bench_lock own;\n        struct bench_lock *lock = state ? &own : NULL;\n",
+        ),
         time_ns=60_000_000,
     ),
     edited(
         "lock-let-go",
         "schbench",
         "worker.h",
-        ("    for (uint64_t i = 0; i < options->operations; i++)", "    if (lock != NULL)\n        bench_unlock(lock);\n    lock = NULL;\n    for (uint64_t i = 0; i < options->operations; i++)"),
+        (
+            "    for (uint64_t i = 0; i < options->operations; i++)",
+            "    if (lock != NULL)\n        bench_unlock(lock);\n    lock = NULL;\n    for (uint64_t i = 0; i < options->operations; i++)",
+        ),
         time_ns=60_000_000,
     ),
-    edited("another-kind", "locks", "locks.c", ('    {"mcs", mcs_take, mcs_drop},', '    {"mcs", ticket_take, ticket_drop},'), ("static void mcs_take(", "__attribute__((unused)) static void mcs_take("), ("static void mcs_drop(", "__attribute__((unused)) static void mcs_drop("), takes=1000, kind="mcs"),
+    edited(
+        "another-kind",
+        "locks",
+        "locks.c",
+        ('    {"mcs", mcs_take, mcs_drop},', '    {"mcs", ticket_take, ticket_drop},'),
+        ("static void mcs_take(", "__attribute__((unused)) static void mcs_take("),
+        ("static void mcs_drop(", "__attribute__((unused)) static void mcs_drop("),
+        takes=1000,
+        kind="mcs",
+    ),
     edited(
         "barrier-by-spinning",
         "barrier",
         "barrier.c",
-        ("        bench_barrier(&loop->barrier);\n", """        uint32_t now = (uint32_t)phase;
+        (
+            "        bench_barrier(&loop->barrier);\n",
+            """        uint32_t now = (uint32_t)phase;
         if (__atomic_add_fetch(&loop->barrier.arrived, 1, __ATOMIC_ACQ_REL) == job->workers * (now + 1)) {
             __atomic_store_n(&loop->barrier.phase, now + 1, __ATOMIC_RELEASE);
             port_wake(&loop->barrier.phase, BENCH_MAX_WORKERS);
         }
         while (__atomic_load_n(&loop->barrier.phase, __ATOMIC_ACQUIRE) <= now)
             bench_relax();
-"""),
+""",
+        ),
         phases=20,
     ),
     edited(
         "edges-by-spinning",
         "stencil",
         "stencil.c",
-        ("    bench_await(&halo->posted, step + 1);\n", "    while (__atomic_load_n(&halo->posted.is, __ATOMIC_ACQUIRE) < step + 1)\n        bench_relax();\n"),
+        (
+            "    bench_await(&halo->posted, step + 1);\n",
+            "    while (__atomic_load_n(&halo->posted.is, __ATOMIC_ACQUIRE) < step + 1)\n        bench_relax();\n",
+        ),
         steps=8,
     ),
 )
