@@ -416,6 +416,7 @@ LOCKS = (
             "        static _Thread_local struct bench_lock own;\n        struct bench_lock *lock = state ? &own : NULL;\n",
         ),
         time_ns=60_000_000,
+        threads=4,
     ),
     edited(
         "lock-let-go",
