@@ -42,15 +42,14 @@ def measured(files: RunFiles, workload: Workload, transcript: Transcript) -> Map
 def _compared(
     name: str, threads: Sequence[ThreadOperations], workload: Workload, transcript: Transcript
 ) -> Histogram | None:
-    """What the machine measured; None if it does not have a span for each value."""
+    """What the machine measured; None if it does not have a span for each value, or if it is not known which
+    threads are the workers, because the program reads no clock at its marks."""
     each = transcript.histograms[name]
     reporters = [number for number, one in enumerate(each) if one.count]
     of_worker = threads_of_workers(threads, transcript.reports, transcript.hz or SECOND_NS)
     mine = [of_worker[number] for number in reporters if number in of_worker]
     if len(mine) < len(reporters):
-        return (
-            None  # the program read no clock beside its marks, so which threads are its workers is not known
-        )
+        return None
     operation, said = workload.machine[name], merged(each)
     inner, outer = (merged(getattr(thread, kind) for thread in mine) for kind in ("inner", "outer"))
     spans = Spans(inner, outer, operation.is_wake)

@@ -18,7 +18,7 @@ from benchgate.base.workload.workloads import Workload
 from benchgate.insn.counts import CountedCpu, CountedSpan, Counts
 from benchgate.insn.log import ClockLog
 from benchgate.judge.accounts.threads.worker_sleeps import WokenWait
-from benchgate.judge.checks import witness
+from benchgate.judge.checks import witness, witness_names
 from benchgate.judge.checks.thread_record import histogram_of
 from benchgate.judge.run_files import RunFiles
 from benchgate.plan import catalog, workloadfile
@@ -92,10 +92,8 @@ class Run:
                 calls={n: SimpleNamespace(number=c) for n, c in NUMBER.items()},
             ),
         )
-        return [
-            (promise.seen, promise.why)
-            for promise in witness.witnessed(self.found, self.files, self.workload, system)
-        ]
+        self.promises = witness.witnessed(self.found, self.files, self.workload, system)
+        return [(promise.seen, promise.why) for promise in self.promises]
 
 
 def report(worker: int, **values: int) -> WorkerReport:
@@ -239,7 +237,7 @@ def test_a_histogram_contains_what_the_machine_saw(
     run.files.__dict__["marked"] = marked
     sleeps = SimpleNamespace(waits=[[WokenWait(5, wait) for wait in waits], [WokenWait(5, 9_999)] * 9])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(witness, "worker_sleeps", lambda *_: sleeps)
+        patch.setattr(witness_names, "worker_sleeps", lambda *_: sleeps)
         if is_right:
             assert f"contain the {len(waits)} wakes" in run.seen()[0][0]
         else:
@@ -276,3 +274,50 @@ def test_a_log_that_does_not_count_the_whole_run_says_nothing_of_it(tmp_path: Pa
     ((seen, why),) = Run(OWN, tmp_path).seen(counts=replace(around(1, 0), whole=None))
     assert not seen
     assert why == "its clock's log does not count the whole run (an earlier version)"
+
+
+# ---- equalities with what the machine counted or measured
+
+
+@pytest.mark.parametrize(
+    ("claim", "exact"),
+    [
+        ("result.calls == spans.latency.count", ("result.calls",)),
+        ("spans.latency.count == latency.count", ("latency.count",)),
+        ("printed.spent == 2 * spans.latency.sum", ("spent",)),
+        ("result.calls == wakes", ("result.calls",)),
+        ("result.calls <= spans.latency.count", ()),  # the guest may have done less
+        ("result.calls == syscalls.write", ()),  # a call that failed counts, too
+        ("most.done == spans.latency.count - 4", ()),  # of one worker only
+        ("printed.done + result.calls == 2 * wakes", ()),  # one may be more, and the other less
+        ("result.calls == printed.done + 0.5 * wakes - 5", ()),  # of the guest itself
+    ],
+)
+def test_a_value_that_equals_what_the_machine_has_is_exact(
+    tmp_path: Path, claim: str, exact: tuple[str, ...]
+) -> None:
+    run = Run(f"  - {{claim: {claim}, because: x}}\n", tmp_path)
+    ten = Histogram(10, 450_000, 40_000, 50_000, MappingProxyType({1200: 10}))
+    run.found = replace(run.found, histograms={"latency": ten}, measured=frozenset({"latency"}))
+    run.histogram = ten
+    operations: Any = {"latency": ()}
+    run.seen(counts=counts(wakes=10), operations=operations)
+    (found,) = run.promises
+    assert found.exact == exact
+
+
+def test_what_the_machine_did_not_measure_is_not_witnessed(tmp_path: Path) -> None:
+    line = "  - {claim: result.calls == spans.latency.count, because: x}\n"
+    why = "the machine did not measure latency"
+    assert Run(line, tmp_path).seen() == [("", f"{why} (an earlier version)")]
+    full: Any = {"latency": "the log has no room for it"}
+    assert Run(line, tmp_path).seen(unmeasured=full) == [("", f"{why} (the log has no room for it)")]
+    more: Any = {"latency": ()}
+    assert Run(line, tmp_path).seen(operations=more) == [("", f"{why} (the guest has more values)")]
+
+
+def test_a_log_of_an_earlier_version_makes_nothing_exact(tmp_path: Path) -> None:
+    """So that evidence of then says what it said."""
+    run = Run("  - {claim: result.calls == wakes, because: x}\n", tmp_path)
+    run.seen(counts=counts(wakes=10))
+    assert [promise.exact for promise in run.promises] == [()]
