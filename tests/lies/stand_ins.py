@@ -429,16 +429,6 @@ LOCKS = (
         time_ns=60_000_000,
     ),
     edited(
-        "another-kind",
-        "locks",
-        "locks.c",
-        ('    {"mcs", mcs_take, mcs_drop},', '    {"mcs", ticket_take, ticket_drop},'),
-        ("static void mcs_take(", "__attribute__((unused)) static void mcs_take("),
-        ("static void mcs_drop(", "__attribute__((unused)) static void mcs_drop("),
-        takes=1000,
-        kind="mcs",
-    ),
-    edited(
         "barrier-by-spinning",
         "barrier",
         "barrier.c",
@@ -454,16 +444,6 @@ LOCKS = (
 """,
         ),
         phases=20,
-    ),
-    edited(
-        "edges-by-spinning",
-        "stencil",
-        "stencil.c",
-        (
-            "    bench_await(&halo->posted, step + 1);\n",
-            "    while (__atomic_load_n(&halo->posted.is, __ATOMIC_ACQUIRE) < step + 1)\n        bench_relax();\n",
-        ),
-        steps=8,
     ),
 )
 """Other locks and waits."""

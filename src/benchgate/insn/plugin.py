@@ -29,7 +29,16 @@ _SOURCES = (
     *("memory_books.c", "memory_cache.c", "memory_directory.c", "memory_queue.c", "memory_tlb.c"),
     *("memory_shape.c", "memory_keep.c", "libc.c", "tsc.c", "pool.c", "talk.c", "typist.c"),
     *("threads.c", "threads_guest.c", "threads_hooks.c", "threads_known.c", "threads_program.c"),
-    *("threads_trail.c", "counts.c", "operations.c", "operators.c", "spans.c", "returns.c", "exchanges.c"),
+    *(
+        "threads_trail.c",
+        "counts.c",
+        "callees.c",
+        "operations.c",
+        "operators.c",
+        "spans.c",
+        "returns.c",
+        "exchanges.c",
+    ),
 )
 FLAGS = (
     *("-std=c11", "-O3", "-shared", "-fPIC", "-fvisibility=hidden", "-ffile-prefix-map=.=insn"),

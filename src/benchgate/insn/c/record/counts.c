@@ -1,7 +1,8 @@
 // Lines of the log:
 //   counted NAME                    what is counted, before the first count
 //   counting SPAN BEGIN END         SPAN: total (the window), work (from the first worker's begin to the last
-//                                   one's end) or whole (from the program's start to the end); times in ns. Its counts follow:
+//                                   one's end) or whole (from the program's start to the end); times in ns. Its
+//                                   counts follow:
 //   saw SPAN VCPU NAME VALUE        those that are not 0
 //   called SPAN VCPU NUMBER TIMES BYTES    a system call; BYTES: how many it was asked to move, or `-`
 //   uncounted                       the lines before those of the console have no room any more
@@ -15,6 +16,7 @@
 #if INSN_API >= 3 && !defined INSN_UNCOUNTED
 
 #include "blocks.h"
+#include "callees.h"
 #include "clock.h"
 #include "journal.h"
 #include "marks.h"
@@ -48,7 +50,6 @@ enum {
 #define MOST (APART / sizeof(uint64_t))
 #define NUMBERS 1024     // of system calls; the last one stands for all that are higher
 #define MOST_ARGUMENT 2  // those of system calls are up to here in the registers of a function's
-#define MOST_DIFFERENT 256 // first arguments of a function
 #define LONGEST 96          // a line, with its largest numbers
 
 struct calls {
@@ -69,11 +70,7 @@ static struct hooks hooks;
 static char names[MOST][HOOKS_NAME + 8];
 static bool is_counted[MOST], is_announced, is_blind, is_full, hook_tells_bytes;
 static unsigned slot_of_hook[HOOKS_MOST];
-// What an event of a function of the program counts, by the begin of its name: how often it is called (nothing), with
-// how many first arguments (`d_`), the instructions from its call (`b_`) to that of another function (`e_`). Where the
-// program starts (`s_`), the whole run begins: what ran before, another program did.
-static enum deed { HAPPENS, DIFFERS, BEGINS, ENDS, STARTS } deed_of_hook[HOOKS_MOST];
-static uint64_t arguments[MOST_DIFFERENT], begun[LOCKSTEP_MAX]; // 0: none
+static enum callees_deed deed_of_hook[HOOKS_MOST];
 static uint8_t lengths[NUMBERS]; // 1 + the argument that says how many bytes, or 0
 static unsigned slots, vcpus;
 static struct qemu_plugin_scoreboard *score;
@@ -148,16 +145,9 @@ static unsigned slot_of(const struct hook *h) {
     }
 }
 
-static enum deed deed_of(const struct hook *h) {
-    static const char begins[] = {[DIFFERS] = 'd', [BEGINS] = 'b', [ENDS] = 'e', [STARTS] = 's'};
-    bool is_one = h->kind == HOOK_EVENT && h->name[1] == '_';
-    const char *found = is_one ? memchr(begins + 1, h->name[0], STARTS) : NULL;
-    return found ? (enum deed)(found - begins) : HAPPENS;
-}
-
 static void know_hook(unsigned n) {
     const struct hook *h = &hooks.all[n];
-    deed_of_hook[n] = deed_of(h);
+    deed_of_hook[n] = h->kind == HOOK_EVENT ? callees_deed(h->name) : CALLEES_HAPPENS;
     slot_of_hook[n] = slot_of(h);
     hook_tells_bytes |= h->bytes.length != 0;
     for (unsigned i = 0; i < h->places; i++)
@@ -239,29 +229,15 @@ static void may_send(unsigned vcpu, void *unused) {
         add(vcpu, IPIS, 1);
 }
 
-static bool is_new(uint64_t argument) {
-    unsigned i = 0;
-    while (i < MOST_DIFFERENT && arguments[i] && arguments[i] != argument)
-        i++;
-    bool is_it = i < MOST_DIFFERENT && !arguments[i];
-    if (is_it)
-        arguments[i] = argument;
-    return is_it;
-}
-
 static void take(struct moment *moment, unsigned vcpu, uint64_t left, uint64_t time);
 
-static uint64_t done(enum deed deed, unsigned vcpu) {
-    uint64_t since = begun[vcpu], executed = clock_executed(vcpu);
-    if (deed == DIFFERS)
-        return is_new(guest_argument(vcpu, 0));
-    if (deed == STARTS) {
-        if (!total_begin.is_known)
-            take(&whole_begin, vcpu, 0, clock_own(vcpu));
-        return 1;
-    }
-    begun[vcpu] = deed == BEGINS ? executed : 0;
-    return deed == ENDS && since ? executed - since : 0;
+// At a function of the program; how much it adds.
+static uint64_t called(enum callees_deed deed, unsigned vcpu) {
+    if (deed != CALLEES_STARTS)
+        return callees_count(deed, vcpu);
+    if (!total_begin.is_known) // what ran before, another program did
+        take(&whole_begin, vcpu, 0, clock_own(vcpu));
+    return 1;
 }
 
 static void reached(unsigned vcpu, void *data) {
@@ -272,8 +248,8 @@ static void reached(unsigned vcpu, void *data) {
     if (h->kind == HOOK_SYSCALL)
         add_call(vcpu, h->number.length ? program_run(&h->number, vcpu, 0) & UINT32_MAX : NUMBERS,
                  h->bytes.length ? bytes_of(program_run(&h->bytes, vcpu, 0)) : 0);
-    else if (deed_of_hook[(uintptr_t)data] != HAPPENS)
-        add(vcpu, slot_of_hook[(uintptr_t)data], done(deed_of_hook[(uintptr_t)data], vcpu));
+    else if (deed_of_hook[(uintptr_t)data] != CALLEES_HAPPENS)
+        add(vcpu, slot_of_hook[(uintptr_t)data], called(deed_of_hook[(uintptr_t)data], vcpu));
     else
         add(vcpu, slot_of_hook[(uintptr_t)data],
             h->adds.length ? bytes_of(program_run(&h->adds, vcpu, 0)) : 1);
@@ -293,7 +269,7 @@ static void look_for_hooks(struct qemu_plugin_insn *insn, uint64_t address) {
     for (unsigned n = 0; n < hooks.count; n++) {
         const struct hook *h = &hooks.all[n];
         unsigned slot = slot_of_hook[n];
-        bool reads = h->when.length || h->adds.length || h->kind == HOOK_SYSCALL || deed_of_hook[n] != HAPPENS;
+        bool reads = h->when.length || h->adds.length || h->kind == HOOK_SYSCALL || deed_of_hook[n];
         for (unsigned i = 0; i < h->places && slot < MOST; i++)
             if (h->at[i] == address && reads)
                 call_back(insn, reached, n);

@@ -111,7 +111,16 @@ at 7010
 adds a1
 end
 """
-FILES = ("counts", "returns", "threads_guest", "threads_hooks", "threads_program", "lines", "arch_x86")
+FILES = (
+    "counts",
+    "callees",
+    "returns",
+    "threads_guest",
+    "threads_hooks",
+    "threads_program",
+    "lines",
+    "arch_x86",
+)
 KERNEL, USER = 0x10, 0x33
 SYSCALL, LOCK_INC, HLT, TO_CR3, NOP = "0f05", "f0ff07", "f4", "0f22d8", "90"
 WORK_BEGIN, WORK_END, TOTAL_BEGIN, TOTAL_END = 1, 2, 3, 4
