@@ -129,17 +129,6 @@ LENGTHS = (
         op="pipe",
         iters=100,
     ),
-    edited(
-        "slowest-hidden",
-        "micro",
-        "micro.c",
-        (
-            "        bench_record(bench_hist(job, worker, 0), time);\n        slot",
-            "        static uint64_t all;\n        all += time;\n        bench_record(bench_hist(job, worker, 0), all / (sample + 1));\n        slot",
-        ),
-        op="fork_exit",
-        iters=20,
-    ),
     *(
         edited(
             "halved-" + op,
@@ -149,7 +138,7 @@ LENGTHS = (
             op=op,
             iters=100,
         )
-        for op in ("getpid", "pipe", "stat", "futex_wake")
+        for op in ("getpid", "pipe", "stat")
     ),
     edited(
         "clock-after-send",
