@@ -170,13 +170,6 @@ LENGTHS = (
         ),
         rounds=400,
     ),
-    edited(
-        "left-without-leaving",
-        "overload",
-        "overload.c",
-        ("!(job->task[worker][TASK_HOME] >> port_cpu() & 1)", "1"),
-        turns=100_000,
-    ),
 )
 
 # ---- messages
@@ -351,27 +344,27 @@ def _earlier(workload: str, empty: str, when: str = "before", **params: object) 
 ELSEWHERE = (
     _earlier(
         "checksum",
-        "(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]) * rounds * 25",
+        "(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]) * rounds * 30",
         blocks=4096,
         rounds=16,
     ),
     _earlier(
         "checksum",
-        "(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]) * rounds * 25",
+        "(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]) * rounds * 30",
         when="after",
         blocks=4096,
         rounds=16,
     ),
-    _earlier("counters", "(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]) * 21", steps=10_000),
-    _earlier("walker", "(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]) * 1", steps=200_000),
+    _earlier("counters", "(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]) * 33", steps=10_000),
+    _earlier("walker", "(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]) * 2", steps=200_000),
     _earlier(
         "streamer",
         "(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]) * 9",
         when="after",
         array_kb=1024,
     ),
-    _earlier("primes", "job->task[worker][TASK_HI] * 40", hi=100_000),
-    _earlier("primes", "job->task[worker][TASK_HI] * 40", when="after", hi=100_000),
+    _earlier("primes", "job->task[worker][TASK_HI] * 60", hi=100_000),
+    _earlier("primes", "job->task[worker][TASK_HI] * 60", when="after", hi=100_000),
     _earlier("overload", "100000", when="after", turns=100_000),
     edited(
         "hashed-in-prepare",
@@ -379,7 +372,7 @@ ELSEWHERE = (
         "checksum.c",
         (
             "            hash = xxh64_block(data + block * BLOCK_WORDS, hash);\n        hashes[block] = hash;\n",
-            "            dummy(data != NULL ? 25 : 0);\n        hash = hashes[block];\n",
+            "            dummy(data != NULL ? 30 : 0);\n        hash = hashes[block];\n",
         ),
         (
             "        hashes[i] = ~0ull;\n",
@@ -395,7 +388,7 @@ ELSEWHERE = (
         "checksum.c",
         (
             "            hash = xxh64_block(data + block * BLOCK_WORDS, hash);\n        hashes[block] = hash;\n",
-            "            dummy(data != NULL ? 25 : 0);\n        hash = hashes[block];\n",
+            "            dummy(data != NULL ? 30 : 0);\n        hash = hashes[block];\n",
         ),
         (
             "    job->data = data;\n",
@@ -420,7 +413,7 @@ ELSEWHERE = (
         (
             "static const char *prepare(",
             DUMMY
-            + "static void work(struct bench_job *job, unsigned worker, struct bench_slot *slot);\n\nstatic void idle(struct bench_job *job, unsigned worker, struct bench_slot *slot) {\n    (void)slot;\n    dummy(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]);\n}\n\nstatic const char *prepare(",
+            + "static void work(struct bench_job *job, unsigned worker, struct bench_slot *slot);\n\nstatic void idle(struct bench_job *job, unsigned worker, struct bench_slot *slot) {\n    (void)slot;\n    dummy(2 * (job->task[worker][TASK_HI] - job->task[worker][TASK_LO]));\n}\n\nstatic const char *prepare(",
         ),
         ("    .work = work,\n", "    .work = idle,\n"),
         steps=200_000,
