@@ -101,7 +101,9 @@ class _Resolver:
         for key in ("id", "interrupt"):
             yield from self._if_known(partial(self._values, "thread", self._of.values, (key,)))
         for hook in self._of.hooks:
-            if hook.kind in observe.COUNTED - _MOVES:
+            if hook.kind in _MOVES:
+                yield from self._if_known(partial(self._hook, hook))
+            elif hook.kind in observe.COUNTED:
                 yield from self._hook(hook)
             else:  # the places of threads are not what this is about
                 yield from self._followed(hook)
@@ -109,7 +111,7 @@ class _Resolver:
 
     def _followed(self, hook: observe.Hook) -> list[str]:
         """What tells which thread it is; or only that it happens."""
-        for wanted in (("when", "thread", "to", "object"), ("when",)):
+        for wanted in (("when", "thread", "to"), ("when",)):
             only = {key: values for key, values in hook.values.items() if key in wanted}
             if lines := self._if_known(partial(self._hook, replace(hook, values=only))):
                 return lines
