@@ -90,7 +90,7 @@ const char *operations_setup(const char *observed, unsigned vcpus) {
             near(hooks.all[n].at[i]);
     for (unsigned f = 0; f < hooks.functions; f++)
         near(hooks.function[f].begin);
-    bool has_objects = hooks.has[HOOK_PUT] && hooks.has[HOOK_GET];
+    bool has_objects = hooks.has[HOOK_PUT] && hooks.has[HOOK_GET]; // each names an object
     return !follows || returns_setup(vcpus, has_objects) ? NULL : "no memory for the returns of system calls";
 }
 
@@ -309,8 +309,8 @@ static void look_for_hooks(struct qemu_plugin_insn *insn, uint64_t address, size
     if (!(near_hooks[address / 64 % 64] >> address % 64 & 1))
         return;
     for (unsigned n = 0; n < hooks.count; n++)
-        for (unsigned i = 0; is_followed(hooks.all[n].kind) && is_whole(&hooks.all[n]) && i < hooks.all[n].places; i++)
-            if (hooks.all[n].at[i] == address)
+        for (unsigned i = 0; is_followed(hooks.all[n].kind) && i < hooks.all[n].places; i++)
+            if (hooks.all[n].at[i] == address && is_whole(&hooks.all[n]))
                 call_back(insn, reached, n);
     for (unsigned f = 0; f < hooks.functions; f++)
         if (hooks.function[f].begin == address && is_of_program())

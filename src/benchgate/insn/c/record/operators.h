@@ -47,7 +47,8 @@ struct operators_thread {
 
 struct operators_thread *operators_at(uint64_t place); // NULL: too many, or no memory
 void operators_new(struct operators_thread *thread);   // another thread begins at its place
-struct operators_work *operators_begin(struct operators_thread *thread, unsigned vcpu, uint64_t time); // NULL: too many
+// NULL: there are too many at work.
+struct operators_work *operators_begin(struct operators_thread *thread, unsigned vcpu, uint64_t time);
 
 // Its call begins, or goes on after a signal's handler: it comes to the same place again, with the same number or,
 // for a system that has one, that of the call that goes on with another (`restarts`).
