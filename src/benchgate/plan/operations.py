@@ -39,7 +39,7 @@ def _operation(section: Section, name: str) -> Operation:
 
 
 def _calls(words: Section, key: str) -> tuple[str, ...]:
-    names = words.one_or_more(key)
+    names = words.texts(key)
     if not 1 <= len(names) <= MOST_OF_OPERATION:
         words.fail(f"expected 1 to {MOST_OF_OPERATION} calls", key)
     for name in names:

@@ -111,7 +111,7 @@ class _Resolver:
 
     def _followed(self, hook: observe.Hook) -> list[str]:
         """What tells which thread it is; or only that it happens."""
-        for wanted in (("when", "thread", "to", "object"), ("when",)):
+        for wanted in (("when", "thread", "to"), ("when",)):
             only = {key: values for key, values in hook.values.items() if key in wanted}
             if lines := self._if_known(partial(self._hook, replace(hook, values=only))):
                 return lines

@@ -90,7 +90,7 @@ const char *operations_setup(const char *observed, unsigned vcpus) {
             near(hooks.all[n].at[i]);
     for (unsigned f = 0; f < hooks.functions; f++)
         near(hooks.function[f].begin);
-    bool has_objects = hooks.has[HOOK_PUT] && hooks.has[HOOK_GET];
+    bool has_objects = hooks.has[HOOK_PUT] && hooks.has[HOOK_GET]; // each names an object
     return !follows || returns_setup(vcpus, has_objects) ? NULL : "no memory for the returns of system calls";
 }
 
