@@ -79,7 +79,8 @@ class Counts:
     work: CountedSpan | None
     """From the first begin of a worker to the last end of one."""
     whole: CountedSpan | None = None
-    """From the guest's start to its end; None in logs of earlier versions."""
+    """From where the workload's program starts, or the guest if that was not seen, to the end; None in logs
+    of earlier versions."""
 
     @property
     def repeatable(self) -> tuple[object, ...]:

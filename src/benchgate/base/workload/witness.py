@@ -212,8 +212,8 @@ AWAY: Mapping[str, tuple[Unit, str]] = {
 """`away.HISTOGRAM.NAME`, of the thread view."""
 OUTSIDE = "outside"
 """What user programs executed in the whole run and not in the work window, beyond what the harness and the
-guest's first program may need: so many, and so many for each CPU and each worker."""
-HARNESS, HARNESS_EACH = 2_000_000, 300_000
+guest's first program need: to see what else runs on each CPU, for each byte of the console, and to boot."""
+HARNESS, HARNESS_CPU, HARNESS_BYTE, HARNESS_BOOT = 400_000, 200_000, 350, 2_000_000
 SPENT = "spent."
 """`spent.HISTOGRAM`: for how long the workers that report it were at work, together. The clock compares the
 begin of the first worker and the end of the last one."""

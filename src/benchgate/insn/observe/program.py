@@ -13,6 +13,8 @@ from benchgate.base.system import observe
 from benchgate.base.workload.operations import PROGRAM, SYSCALLS, WAKE, Operation
 from benchgate.insn.symbols import NO_SYMBOLS, Symbols, addresses_of, read_symbols
 
+_START = ("s_start", "_start")
+"""The event with which the program begins, and its function."""
 _RESTART = "restart_syscall"
 """Linux's system call that goes on with one that a signal interrupted."""
 
@@ -22,7 +24,7 @@ def with_program(text: str, program: Path, functions: Iterable[tuple[str, str]])
     function that the program does not have is left out."""
     known = addresses_of(program)
     lines = text.splitlines()
-    for event, name in functions:
+    for event, name in (_START, *functions):
         places = [f"at {place:x}" for place in known.get(name, ())]
         lines[-1:-1] = [f"hook event {event}", *places] if places else []
     return "\n".join([*lines, ""])

@@ -26,7 +26,9 @@ from benchgate.base.workload.witness import (
     EVENTS,
     FIGURES,
     HARNESS,
-    HARNESS_EACH,
+    HARNESS_BOOT,
+    HARNESS_BYTE,
+    HARNESS_CPU,
     LINE,
     OF_WORKERS,
     OUTSIDE,
@@ -114,8 +116,10 @@ class RunNames:
 
     def _outside(self) -> int:
         more = self._counted(WHOLE, PROGRAMS) - self._counted(WORK, PROGRAMS)
-        each = self.found.run.cell.cpus + len(self.found.workers)
-        return max(0, more - HARNESS - HARNESS_EACH * each)
+        cpus, printed = self.found.run.cell.cpus, len(self.files.console)
+        counts = self.files.clock.counts
+        boot = HARNESS_BOOT if counts and counts.whole and counts.whole.begin == 0 else 0
+        return max(0, more - boot - HARNESS - HARNESS_CPU * cpus - HARNESS_BYTE * printed)
 
     def _of_spans(self, histogram: str, figure: str) -> Fraction:
         if histogram not in self.found.measured:

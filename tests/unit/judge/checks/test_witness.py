@@ -13,6 +13,7 @@ from benchgate.base.cells import Cell, Lane, Mode
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import WorkerReport
 from benchgate.base.statistics.histogram import Histogram
+from benchgate.base.workload.witness import HARNESS, HARNESS_BOOT, HARNESS_BYTE, HARNESS_CPU
 from benchgate.base.workload.workloads import Workload
 from benchgate.insn.counts import CountedCpu, CountedSpan, Counts
 from benchgate.insn.log import ClockLog
@@ -242,6 +243,37 @@ def test_a_histogram_contains_what_the_machine_saw(
         else:
             with pytest.raises(VerifyError, match=r"in latency, .* because a wait is part of it"):
                 run.seen()
+
+
+def around(work: int, outside: int, begin: int = 0) -> Counts:
+    """Programs executed so many instructions in the work and outside of it, but for those of the harness."""
+    own = HARNESS + HARNESS_BOOT * (begin == 0) + HARNESS_CPU * 2 + HARNESS_BYTE * len(CONSOLE)
+    cpu = CountedCpu(MappingProxyType({"programs": work, "syscalls": 10}), MappingProxyType({1: 10}))
+    whole = CountedCpu(MappingProxyType({"programs": work + outside + own}))
+    span = CountedSpan(1000, 2000, (cpu,))
+    return Counts(("programs", "syscalls"), span, span, CountedSpan(begin, 9000, (whole,)))
+
+
+CONSOLE = b"x" * 1000
+OWN = "  - {claim: outside <= 1000 * rounds, because: each round is prepared}\n"
+
+
+@pytest.mark.parametrize("begin", [0, 500])
+@pytest.mark.parametrize(("lines", "most"), [(LINE, 100_000), ("  []\n", 100_000), (OWN, 5_000)])
+def test_what_is_done_before_and_after_the_work_has_a_bound_of_its_own(
+    tmp_path: Path, lines: str, most: int, begin: int
+) -> None:
+    run = Run(lines, tmp_path)
+    run.files.__dict__["console"] = CONSOLE
+    run.seen(counts=around(1_000_000, most, begin))
+    with pytest.raises(VerifyError, match=r"`outside <= .* does not hold: .*outside [\d,]+1"):
+        run.seen(counts=around(1_000_000, most + 1, begin))
+
+
+def test_a_log_that_does_not_count_the_whole_run_says_nothing_of_it(tmp_path: Path) -> None:
+    ((seen, why),) = Run(OWN, tmp_path).seen(counts=replace(around(1, 0), whole=None))
+    assert not seen
+    assert why == "its clock's log does not count the whole run (an earlier version)"
 
 
 # ---- equalities with what the machine counted or measured

@@ -1,7 +1,7 @@
 // Lines of the log:
 //   counted NAME                    what is counted, before the first count
 //   counting SPAN BEGIN END         SPAN: total (the window), work (from the first worker's begin to the last
-//                                   one's end) or whole (of the guest's run); times in ns. Its counts follow:
+//                                   one's end) or whole (from the program's start to the end); times in ns. Its counts follow:
 //   saw SPAN VCPU NAME VALUE        those that are not 0
 //   called SPAN VCPU NUMBER TIMES BYTES    a system call; BYTES: how many it was asked to move, or `-`
 //   uncounted                       the lines before those of the console have no room any more
@@ -70,8 +70,9 @@ static char names[MOST][HOOKS_NAME + 8];
 static bool is_counted[MOST], is_announced, is_blind, is_full, hook_tells_bytes;
 static unsigned slot_of_hook[HOOKS_MOST];
 // What an event of a function of the program counts, by the begin of its name: how often it is called (nothing), with
-// how many first arguments (`d_`), the instructions from its call (`b_`) to that of another function (`e_`).
-static enum deed { HAPPENS, DIFFERS, BEGINS, ENDS } deed_of_hook[HOOKS_MOST];
+// how many first arguments (`d_`), the instructions from its call (`b_`) to that of another function (`e_`). Where the
+// program starts (`s_`), the whole run begins: what ran before, another program did.
+static enum deed { HAPPENS, DIFFERS, BEGINS, ENDS, STARTS } deed_of_hook[HOOKS_MOST];
 static uint64_t arguments[MOST_DIFFERENT], begun[LOCKSTEP_MAX]; // 0: none
 static uint8_t lengths[NUMBERS]; // 1 + the argument that says how many bytes, or 0
 static unsigned slots, vcpus;
@@ -148,8 +149,9 @@ static unsigned slot_of(const struct hook *h) {
 }
 
 static enum deed deed_of(const struct hook *h) {
-    static const char begins[] = {[DIFFERS] = 'd', [BEGINS] = 'b', [ENDS] = 'e'};
-    const char *found = h->kind == HOOK_EVENT && h->name[1] == '_' ? memchr(begins + 1, h->name[0], ENDS) : NULL;
+    static const char begins[] = {[DIFFERS] = 'd', [BEGINS] = 'b', [ENDS] = 'e', [STARTS] = 's'};
+    bool is_one = h->kind == HOOK_EVENT && h->name[1] == '_';
+    const char *found = is_one ? memchr(begins + 1, h->name[0], STARTS) : NULL;
     return found ? (enum deed)(found - begins) : HAPPENS;
 }
 
@@ -247,10 +249,17 @@ static bool is_new(uint64_t argument) {
     return is_it;
 }
 
+static void take(struct moment *moment, unsigned vcpu, uint64_t left, uint64_t time);
+
 static uint64_t done(enum deed deed, unsigned vcpu) {
     uint64_t since = begun[vcpu], executed = clock_executed(vcpu);
     if (deed == DIFFERS)
         return is_new(guest_argument(vcpu, 0));
+    if (deed == STARTS) {
+        if (!total_begin.is_known)
+            take(&whole_begin, vcpu, 0, clock_own(vcpu));
+        return 1;
+    }
     begun[vcpu] = deed == BEGINS ? executed : 0;
     return deed == ENDS && since ? executed - since : 0;
 }

@@ -44,6 +44,7 @@ size_t journal_line(const char *format, ...) {
     return strlen(journal) - used;
 }
 uint64_t executed;
+uint64_t clock_own(unsigned vcpu) { return 77; }
 uint64_t clock_executed(unsigned vcpu) { return executed; }
 struct clock_work clock_work(unsigned vcpu) { return (struct clock_work){0}; }
 struct qemu_bytes *g_byte_array_new(void) { return calloc(1, sizeof(struct qemu_bytes)); }
@@ -283,12 +284,30 @@ def test_what_programs_do_before_and_after_the_work_is_counted_in_the_whole_run(
     ]
 
 
+def test_the_whole_run_begins_where_the_program_starts_last(library: Path, tmp_path: Path) -> None:
+    seen = guest(library, tmp_path, OBSERVE.replace("end\n", "hook event s_start\nat 8000\nend\n"))
+    for at in (0x100, 0x8000, 0x100, 0x8000, 0x100):
+        seen.does(NOP, at=at)
+    seen.mark(TOTAL_BEGIN, 100)
+    seen.does(NOP, at=0x8000)
+    seen.report()
+    whole = [line for line in seen.journal() if " whole " in line]
+    assert whole[0] == "counting whole 77 900"
+    assert "saw whole 0 programs 2" in whole
+
+
 def test_first_arguments_of_a_function_and_what_lies_between_two(library: Path, tmp_path: Path) -> None:
     hooks = "hook event d_lock\nat 8000\nhook event b_lock\nat 8000\nhook event e_lock\nat 9000\nend\n"
     seen = guest(library, tmp_path, OBSERVE.replace("end\n", hooks))
     executed = ctypes.c_uint64.in_dll(seen.library, "executed")
     seen.mark(TOTAL_BEGIN, 1)
-    for now, at, lock in ((10, 0x9000, 7), (20, 0x8000, 7), (50, 0x9000, 7), (60, 0x8000, 8), (65, 0x9000, 8)):
+    for now, at, lock in (
+        (10, 0x9000, 7),
+        (20, 0x8000, 7),
+        (50, 0x9000, 7),
+        (60, 0x8000, 8),
+        (65, 0x9000, 8),
+    ):
         executed.value = now
         seen.does(NOP, at=at, args=(lock,))
     executed.value = 70
