@@ -59,7 +59,7 @@ def seen(
             started=reports[worker].start - AHEAD,
             ended=reports[worker].end - AHEAD,
         )
-        for worker, lengths in reversed(spans.items())
+        for worker, lengths in reversed(list(spans.items()))
     ]
     log = ClockLog(7, 5000, 100, 25, 2, (4, 4, 4), (), operations={"latency": tuple(threads)})
     of_run.__dict__["clock"] = log
