@@ -46,6 +46,7 @@ def _lengths(
             file,
             (call, f"{how}({hist}, {value}, {last});"),
             (before, KEPT + before),
+            raw=False,
             **params,
         )
         for how in LIARS
@@ -315,6 +316,7 @@ def _jumps(workload: str, old: str, before: str, file: str = "", **params: objec
         file or f"{workload}.c",
         (old, old.replace("bench_turns(", "jumped(")),
         (before, DUMMY + JUMP + before),
+        raw=False,
         **params,
     )
 
@@ -337,6 +339,7 @@ def _earlier(workload: str, empty: str, when: str = "before", **params: object) 
         f"{workload}.c",
         (where, DUMMY + body + where),
         BEFORE if when == "before" else AFTER,
+        raw=False,
         **params,
     )
 
@@ -355,17 +358,17 @@ ELSEWHERE = (
         blocks=4096,
         rounds=16,
     ),
-    _earlier("counters", "(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]) * 33", steps=10_000),
-    _earlier("walker", "(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]) * 2", steps=200_000),
+    _earlier("counters", "(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]) * 33", steps=100_000),
+    _earlier("walker", "(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]) * 2", steps=2_000_000),
     _earlier(
         "streamer",
-        "(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]) * 9",
+        "(job->task[worker][TASK_HI] - job->task[worker][TASK_LO]) * 23",
         when="after",
-        array_kb=1024,
+        array_kb=8192,
     ),
     _earlier("primes", "job->task[worker][TASK_HI] * 60", hi=100_000),
     _earlier("primes", "job->task[worker][TASK_HI] * 60", when="after", hi=100_000),
-    _earlier("overload", "100000", when="after", turns=100_000),
+    _earlier("overload", "1500000", when="after", turns=1_000_000),
     edited(
         "hashed-in-prepare",
         "checksum",
@@ -416,9 +419,9 @@ ELSEWHERE = (
             + "static void work(struct bench_job *job, unsigned worker, struct bench_slot *slot);\n\nstatic void idle(struct bench_job *job, unsigned worker, struct bench_slot *slot) {\n    (void)slot;\n    dummy(2 * (job->task[worker][TASK_HI] - job->task[worker][TASK_LO]));\n}\n\nstatic const char *prepare(",
         ),
         ("    .work = work,\n", "    .work = idle,\n"),
-        steps=200_000,
+        steps=2_000_000,
     ),
-    _jumps("counters", "own = bench_turns(own, delay);", "static uint64_t *counter_of(", steps=10_000),
+    _jumps("counters", "own = bench_turns(own, delay);", "static uint64_t *counter_of(", steps=100_000),
     _jumps("barrier", "x = bench_turns(x, share);", "static uint64_t weight(", phases=20),
     _jumps("dynamic", "uint64_t answer = bench_turns(random, cost);", "static uint64_t cost_of(", items=1000),
     _jumps("mapreduce", "bench_turns(bench_mix(i), data->grain)", "static void merge(", words=10_000),
@@ -446,7 +449,7 @@ ELSEWHERE = (
             "        __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);\n",
             "        if (step + 1 == end)\n            *counter = end - job->task[worker][TASK_LO];\n",
         ),
-        steps=10_000,
+        steps=100_000,
     ),
 )
 
