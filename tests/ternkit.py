@@ -29,7 +29,7 @@ from benchgate.base.void_rule import DEFAULT, VoidRule
 from benchgate.base.workload.workloads import Workload
 from benchgate.build.fetch import inputs
 from benchgate.build.images import Images, guest_digest
-from benchgate.insn.observe.resolve import observe_file, with_program
+from benchgate.insn.observe.resolve import observe_file
 from benchgate.insn.plugin import prepare
 from benchgate.judge import verify, wire
 from benchgate.judge.arms import arm_of
@@ -48,7 +48,7 @@ from benchgate.run.smoke import as_smoke, smoke_watch
 from benchgate.run.watch import watch_for
 from benchgate.session import recordings
 from benchgate.session.warm_starts import WarmStarts
-from benchgate.session.workbench import SymbolFiles, kernel_symbols
+from benchgate.session.workbench import SymbolFiles, completed, kernel_symbols
 from tests.machines import PATIENT
 
 Params = Mapping[str, object]
@@ -112,16 +112,18 @@ class Bootkit:
         lines: bool = False,
         threads: bool = False,
         observed: str = "",
+        counted: bool = False,
     ) -> JudgedRun:
         """One boot with a workload, judged by the verifier. A run that is void is right, too: its answers
         were checked, and only its figures do not count. `lines`: the moved lines are recorded; `threads`:
-        what the guest's threads did is; `observed`: how they are seen, if not as the system says."""
+        what the guest's threads did is; `observed`: how they are seen, if not as the system says; `counted`:
+        that is only counted and measured."""
         known = catalog.load_system(system) if isinstance(system, str) else system
         if not isinstance(workload, str):  # another one of the same name
             self._images = Images(False, lambda _: None)
         planned = self.planned(known, workload, cpus, given)
-        observed = observed or (self._observed(planned) if threads else "")
-        raw = self._execute(planned, measure=measure, lines=lines, observed=observed)
+        observed = observed or (self.observed(planned) if threads else "")
+        raw = self._execute(planned, measure=measure, lines=lines, observed=observed, counted=counted)
         return judge_run(
             raw, lambda raw_run: verify.verify_on(raw_run, planned.workload, planned.system, self.rule)
         )
@@ -176,6 +178,7 @@ class Bootkit:
         words: str | None = None,
         lines: bool = False,
         observed: str = "",
+        counted: bool = False,
     ) -> RawRun:
         self._boots += 1
         folder = self.folder / f"{self._boots:02d}-{planned.cell.id}"
@@ -191,7 +194,7 @@ class Bootkit:
             seed=self.seed,
             measure=measure,
             words=words,
-            records=recordings.records(folder, lines=lines, observed=observed),
+            records=recordings.records(folder, lines=lines, observed=observed, threads=not counted),
         )
         if planned.starts_warm:
             boot = replace(boot, start=self._warm.of(planned, image, self._machine(), 1))
@@ -219,16 +222,16 @@ class Bootkit:
             )
         )
 
-    def _observed(self, planned: PlannedCell) -> str:
+    def observed(self, planned: PlannedCell, *, threads: bool = True) -> str:
         observation, kernel = planned.observe, self._images.of(planned.system, planned.workload).kernel
         assert observation
         assert kernel
         symbols = kernel_symbols(self._images, self.qemu, planned.system, planned.workload)
         text = self.once(
-            f"observe {kernel} {observation}", lambda: observe_file(observation, kernel, symbols or kernel)
+            f"observe {kernel} {observation} {threads}",
+            lambda: observe_file(observation, kernel, symbols or kernel, threads=threads),
         )
-        program = self._images.program(planned.system, planned.workload)
-        return with_program(text, program, planned.functions) if program else text
+        return completed(text, planned, self._images.program(planned.system, planned.workload))
 
     def _machine(self) -> VmConfig:
         clock = prepare(self.qemu) if self.insn else None

@@ -413,6 +413,8 @@ def witnesses() -> str:
     }
     names |= {f"{value}NAME": (str(unit), about) for value, (unit, about) in witness.FAMILIES.items()}
     names |= {f"away.HISTOGRAM.{value}": (str(unit), about) for value, (unit, about) in witness.AWAY.items()}
+    names["spans.HISTOGRAM.count"] = "a count", "what the machine measured for this histogram (`machine:`)"
+    names["spans.HISTOGRAM.FIGURE"] = "ns", "`sum`, `min` or `max` of it"
     names["spent.HISTOGRAM"] = "ns", "for how long the workers that report it were at work, together"
     rows = [(code(name), cell(unit), cell(about)) for name, (unit, about) in names.items()]
     seen = table(("the machine", "unit", "what it is"), rows)
@@ -443,6 +445,12 @@ def witnesses() -> str:
 
 def _promises_of(workload: Workload) -> Iterator[str]:
     yield f"## {workload.name}"
+    measured = [
+        (code(name), *(" or ".join(map(code, calls)) for calls in (operation.begins, operation.ends)))
+        for name, operation in workload.machine.items()
+    ]
+    if measured:
+        yield table(("the machine measures", "from", "to"), measured)
     rows = [
         (
             code(promise.text),

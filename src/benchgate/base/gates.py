@@ -21,6 +21,7 @@ from benchgate.base.system.machines import IDEAL
 from benchgate.base.text import percent
 from benchgate.base.void_rule import DEFAULT as DEFAULT_VOID_RULE
 from benchgate.base.void_rule import VoidRule
+from benchgate.base.workload.metrics import SeenBy
 
 MINUTES = 5.0
 """The default value of Policy.minutes."""
@@ -120,7 +121,10 @@ class Arm:
     """Maps each metric without a value in at least one counted run to the reason. A gate that uses one is
     INVALID, because the other runs alone do not show what the system does."""
     witness: str = ""
-    """What the machine saw of its workload's promises, behind `all verified`; empty if it makes none."""
+    """What the machine measured and saw of its workload's promises, behind `all verified`; empty in wall
+    time."""
+    claimed: Mapping[str, SeenBy] = field(default_factory=dict)
+    """On the instruction clock: the metrics that the machine did not measure itself, and who says them."""
     sample: str = ""
     """The folder of its first counted run, relative to the session's. Advice names this run."""
     culprit: str = ""

@@ -303,7 +303,10 @@ class VerifiedRun:
     absent: Mapping[str, str] = field(default_factory=dict)
     """Maps each metric without a value, such as a percentile of nothing, to the reason."""
     histograms: Mapping[str, Histogram] = field(default_factory=dict)
-    """Maps a name to the histogram of all workers together, in the guest's unit."""
+    """Maps a name to the histogram of all workers together, in the guest's unit or, if the machine measured
+    it, in ns."""
+    measured: frozenset[str] = frozenset()
+    """The histograms that the machine measured itself, not the guest."""
     hz: int | None = None
     """How many of the guest's unit are one second; None if the guest did not report it."""
     lead: int | None = None

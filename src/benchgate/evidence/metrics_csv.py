@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from benchgate.base.cells import Lane, Mode, Params
 from benchgate.base.errors import EvidenceError
-from benchgate.base.workload.metrics import MetricDirection, MetricKind
+from benchgate.base.workload.metrics import MetricDirection, MetricKind, SeenBy
 from benchgate.evidence.results_csv import (
     STORED_PARAMS,
     StoredColumn,
@@ -24,7 +24,6 @@ from benchgate.evidence.results_csv import (
     written,
 )
 from benchgate.evidence.rows import ANY, POSITIVE, RUN, WORD, CsvColumn, RunRow, words_column
-from benchgate.judge.checks.witness_summary import SeenBy
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +142,8 @@ _COLUMNS_1: Mapping[str, StoredColumn] = {
 _COLUMNS_2: Mapping[str, StoredColumn] = {**_COLUMNS_1, "step": (_STEP, _number, _step)}
 _, _SAY_WHO, _READ_WHO = member(SeenBy)
 _WHO = words_column(SeenBy).saying(
-    "machine: the instruction clock measured it; both: the guest says it, and what the machine saw kept a "
-    "promise about it; guest: nobody but the guest says it"
+    "machine: the instruction clock measured it, or counted exactly what the guest says; both: the guest "
+    "says it, within what a promise allows that the machine saw kept; guest: nobody but the guest says it"
 )
 _COLUMNS: Mapping[str, StoredColumn] = {**_COLUMNS_2, "seen_by": (_WHO, _SAY_WHO, _READ_WHO)}
 VERSIONS: Mapping[int, Mapping[str, StoredColumn]] = {1: _COLUMNS_1, 2: _COLUMNS_2, 3: _COLUMNS}

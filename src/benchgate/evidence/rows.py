@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.runs import Outcome, VerifiedRun
-from benchgate.base.workload.metrics import WINDOWS, Metric, with_windows
+from benchgate.base.workload.metrics import WINDOWS, Metric, SeenBy, with_windows
 from benchgate.judge.arms import NO_METRICS
-from benchgate.judge.checks.witness_summary import SeenBy, seen_by
+from benchgate.judge.checks.witness_summary import seen_by
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.samples import printed_step
 

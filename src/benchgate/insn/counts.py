@@ -17,14 +17,14 @@ from typing import TypeVar
 
 from benchgate.insn.log_text import number
 
-SYSCALLS = "syscalls"
+SYSCALLS, PROGRAMS = "syscalls", "programs"
 EVENT = "events."
 """The first part of the names that a system's YAML makes itself."""
-_ALWAYS = ("atomics", "spaces", "halts", "instructions", "worked")
+RETURNS, EXCHANGED = "returns", "exchanged"
+"""The names that say whether the exits of system calls were seen, and whose bytes were read."""
+_ALWAYS = ("atomics", "spaces", "halts", "instructions", "worked", PROGRAMS)
 """The names that do not depend on what the plugin was told of the kernel's functions."""
-TOTAL, WORK, SO_FAR = "total", "work", "so_far"
-OF_PROGRAM = "p_"
-"""What the name of an event begins with that is a function of the workload's own program."""
+TOTAL, WORK, WHOLE, SO_FAR = "total", "work", "whole", "so_far"
 OTHERS = 1023
 """Stands for all system calls with this number or a higher one."""
 MOST_NAMES = 64
@@ -42,6 +42,14 @@ class CountedCpu:
     """Maps the numbers of the system calls that were made to how often."""
     requested: Mapping[int, int] = field(default_factory=dict)
     """Maps the numbers of those that move bytes to how many they were asked for, in all."""
+
+    done: Mapping[int, int] = field(default_factory=dict)
+    """Maps the numbers of system calls to how often they succeeded. One that began before the window, or on
+    another vCPU, counts where it returned."""
+    moved: Mapping[int, int] = field(default_factory=dict)
+    """Maps the numbers of those that move bytes to how many they returned, in all."""
+    exchanged: Mapping[int, int] = field(default_factory=dict)
+    """Maps the numbers of those that read to how many of the bytes another thread had written."""
 
     def since(self, before: CountedCpu) -> CountedCpu:
         """What was counted after that moment."""
@@ -70,6 +78,9 @@ class Counts:
     """From the first mark that begins the window to the last one that ends it; None if there is none."""
     work: CountedSpan | None
     """From the first begin of a worker to the last end of one."""
+    whole: CountedSpan | None = None
+    """From where the workload's program starts, or the guest if that was not seen, to the end; None in logs
+    of earlier versions."""
 
     @property
     def repeatable(self) -> tuple[object, ...]:
@@ -84,7 +95,8 @@ class Counts:
 
 def witnessed(vcpus: Iterable[CountedCpu], calls: Mapping[str, int]) -> Mapping[str, int]:
     """The sums over these vCPUs. `calls` maps the names of system calls to their numbers: they make
-    `syscalls.NAME` and `bytes.NAME`, of calls that were not made, too."""
+    `syscalls.NAME` and `bytes.NAME`, of calls that were not made, too; and `done.NAME`, `moved.NAME` and
+    `exchanged.NAME` where the exits of calls were seen."""
     sums: Counter[str] = Counter()
     for vcpu in vcpus:
         for name, value in vcpu.values.items():
@@ -92,6 +104,11 @@ def witnessed(vcpus: Iterable[CountedCpu], calls: Mapping[str, int]) -> Mapping[
         for call, value in calls.items():
             sums[f"{SYSCALLS}.{call}"] += vcpu.calls.get(value, 0)
             sums[f"bytes.{call}"] += vcpu.requested.get(value, 0)
+            if RETURNS in vcpu.values:
+                sums[f"done.{call}"] += vcpu.done.get(value, 0)
+                sums[f"moved.{call}"] += vcpu.moved.get(value, 0)
+            if EXCHANGED in vcpu.values:
+                sums[f"exchanged.{call}"] += vcpu.exchanged.get(value, 0)
     return MappingProxyType(dict(sums))
 
 
@@ -100,12 +117,19 @@ class _CountedSoFar:
         self.values: dict[str, int] = {}
         self.calls: dict[int, int] = {}
         self.requested: dict[int, int] = {}
+        self.done: dict[int, int] = {}
+        self.moved: dict[int, int] = {}
+        self.exchanged: dict[int, int] = {}
 
     def frozen(self, names: Iterable[str]) -> CountedCpu:
         if SYSCALLS in names and sum(self.calls.values()) != self.values.get(SYSCALLS, 0):
             raise ValueError("the system calls by number are not as many as all of them")
+        for name, numbers in ((RETURNS, self.done), (EXCHANGED, self.exchanged)):
+            if sum(numbers.values()) != self.values.get(name, 0):
+                raise ValueError(f"`{name}` by number of the system call is not as many as all of them")
         values = {name: self.values.get(name, 0) for name in names}
-        return CountedCpu(*(MappingProxyType(dict(each)) for each in (values, self.calls, self.requested)))
+        each = values, self.calls, self.requested, self.done, self.moved, self.exchanged
+        return CountedCpu(*(MappingProxyType(dict(one)) for one in each))
 
 
 class CountsReader:
@@ -121,6 +145,8 @@ class CountsReader:
             "uncounted": self._uncounted,
             "saw": self._saw,
             "called": self._called,
+            "returned": self._returned,
+            "exchanged": self._exchanged,
         }
         """Maps a line's first word to its reader, which also takes the number of vCPUs."""
         self._stopped = False
@@ -132,8 +158,13 @@ class CountsReader:
         self._names.append(words[1])
 
     def _counting(self, words: list[str], _vcpus: int) -> None:
-        if len(words) != 4 or words[1] not in (TOTAL, WORK) or words[1] in self._spans or not self._names:
-            raise ValueError("expected `counting total|work BEGIN END`, each once, after `counted`")
+        if (
+            len(words) != 4
+            or words[1] not in (TOTAL, WORK, WHOLE)
+            or words[1] in self._spans
+            or not self._names
+        ):
+            raise ValueError("expected `counting total|work|whole BEGIN END`, each once, after `counted`")
         begin, end = number(words[2]), number(words[3])
         self._spans[words[1]] = begin, end
 
@@ -170,6 +201,20 @@ class CountsReader:
                 return  # more calls that ask for no byte
             _grow(cpu.requested, call, asked, is_final=is_final, least=0)
 
+    def _returned(self, words: list[str], vcpus: int) -> None:
+        if len(words) != 6 or RETURNS not in self._names or words[1] == SO_FAR:
+            raise ValueError("expected `returned total|work VCPU NUMBER TIMES BYTES`")
+        cpu, call = self._cpu(words, vcpus), number(words[3], OTHERS + 1)
+        _grow(cpu.done, call, number(words[4]), is_final=True)
+        if words[5] != "-":
+            _grow(cpu.moved, call, number(words[5]), is_final=True, least=0)
+
+    def _exchanged(self, words: list[str], vcpus: int) -> None:
+        if len(words) != 5 or EXCHANGED not in self._names or words[1] == SO_FAR:
+            raise ValueError("expected `exchanged total|work VCPU NUMBER BYTES`")
+        cpu, call = self._cpu(words, vcpus), number(words[3], OTHERS + 1)
+        _grow(cpu.exchanged, call, number(words[4]), is_final=True)
+
     def line(self, vcpus: int) -> tuple[CountedCpu, ...] | None:
         """What was counted up to a line of the console; None if it is not known."""
         if not self._names or self._stopped:
@@ -190,7 +235,7 @@ class CountsReader:
             name: CountedSpan(*times, tuple(self._of(name, c) for c in range(vcpus)))
             for name, times in self._spans.items()
         }
-        return Counts(tuple(self._names), spans.get(TOTAL), spans.get(WORK))
+        return Counts(tuple(self._names), *map(spans.get, (TOTAL, WORK, WHOLE)))
 
 
 def _grow(known: dict[_K, int], key: _K, value: int, *, is_final: bool, least: int = 1) -> None:

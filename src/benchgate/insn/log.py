@@ -16,6 +16,7 @@ from benchgate.insn.activity import Activity
 from benchgate.insn.counts import CountedCpu, Counts
 from benchgate.insn.explore_log import StallLog
 from benchgate.insn.memory_log import WINDOW, MemoryBooks
+from benchgate.insn.operations import ThreadOperations
 
 
 class AccessOrder(StrEnum):
@@ -154,6 +155,11 @@ class ClockLog:
     counts: Counts | None = None
     """What programs and kernel did; None in logs of earlier versions, if the log has no end, and with a QEMU
     in which it cannot be counted."""
+    operations: Mapping[str, tuple[ThreadOperations, ...]] = field(default_factory=dict)
+    """Maps the name of a guest's histogram to what the machine itself measured of each thread at work; empty
+    in logs of earlier versions, and if the log has no end."""
+    unmeasured: Mapping[str, str] = field(default_factory=dict)
+    """Maps the histograms that the machine could not measure, although it was asked to, to the reason."""
     end: int | None = None
     checks: Mapping[str, int] = field(default_factory=dict)
     """Self-check counters; a run repeats them exactly."""

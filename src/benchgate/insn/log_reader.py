@@ -23,6 +23,7 @@ from benchgate.insn.explore_log import StallLogReader as ExploreReader
 from benchgate.insn.log_text import number, whole_lines
 from benchgate.insn.memory_log import DELAYED, PARTS
 from benchgate.insn.memory_log import MemoryLogReader as MemoryReader
+from benchgate.insn.operations import OperationsReader
 
 LOG_LIMIT = 4 << 20
 _WORD = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -63,7 +64,8 @@ class _LogReader:
         self.memory = MemoryReader()
         self.explore = ExploreReader()
         self.counted = CountsReader()
-        readers = self.activity, self.memory, self.explore, self.counted
+        self.operated = OperationsReader()
+        readers = self.activity, self.memory, self.explore, self.counted, self.operated
         self.parts = {word: read for reader in readers for word, read in reader.words.items()}
         self.counters: dict[str, dict[str, int]] = {"check": {}, "host": {}}
         self.stuck: list[str] = []
@@ -113,6 +115,7 @@ class _LogReader:
             activity = self.activity.activity(self.vcpus, self.counters["host"])
             memory = self.memory.books(self.vcpus, closed=self.closed)
             counts = self.counted.counts(self.vcpus, closed=self.closed)
+            operations = self.operated.operations(closed=self.closed)
         return replace(
             header,
             marks=tuple(self.marks),
@@ -127,6 +130,8 @@ class _LogReader:
             orders=self.memory.orders(),
             explored=self.explore.explored(),
             counts=counts,
+            operations=operations,
+            unmeasured=MappingProxyType(dict(self.operated.unmeasured)),
             end=self.end,
             checks=MappingProxyType(self.counters["check"]),
             host=MappingProxyType(self.counters["host"]),

@@ -19,11 +19,11 @@ from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm
 from benchgate.base.runs import Ending, RawRun, VerifiedRun
 from benchgate.base.text import counted
-from benchgate.base.workload.metrics import OF_THREADS, Metric, with_windows
+from benchgate.base.workload.metrics import OF_THREADS, Metric, SeenBy, with_windows
 from benchgate.insn.explore_log import Delay
 from benchgate.insn.log import ClockLog
 from benchgate.insn.log_reader import read_log
-from benchgate.judge.checks.witness_summary import told, witness_of
+from benchgate.judge.checks.witness_summary import told, who_says, witness_of
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.run_files import RunFiles
 from benchgate.judge.samples import is_sample, measurement
@@ -70,8 +70,11 @@ def arm_of(
     one = next(iter(measurements.values()))
     facts = replace(facts, lane=one.lane, placement=one.placement, lacks=lacks, absent=absent)
     facts = replace(facts, boots=_boots_behind(samples))
-    said = told(witness_of(good), one.lane)
-    return replace(facts, measurements=measurements, sample=_folder(samples[0].run), witness=said)
+    who = who_says(samples, declared)
+    said = told(witness_of(good), who, one.lane)
+    claimed = {} if one.lane is not Lane.INSN else {n: w for n, w in who.items() if w is not SeenBy.MACHINE}
+    facts = replace(facts, measurements=measurements, sample=_folder(samples[0].run))
+    return replace(facts, witness=said, claimed=claimed)
 
 
 def _boots_behind(runs: Sequence[VerifiedRun]) -> int:

@@ -8,7 +8,7 @@ VerifyError that names the metric: the run did not report what it is of, or it w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from benchgate.base.cells import Window
@@ -36,6 +36,8 @@ class MetricSource:
     """How many of the guest's unit are one second; None: the guest did not say."""
     windows_ns: Mapping[Window, float] | None
     """None if they cannot be said in ns, because the guest did not say its hz."""
+    measured: Mapping[str, Histogram] = field(default_factory=dict)
+    """The histograms that the machine itself measured, in ns: they count in place of the guest's own."""
 
 
 def without_value(metrics: Mapping[str, Metric], seen: MetricSource) -> dict[str, str]:
@@ -69,16 +71,15 @@ def computed(metrics: Mapping[str, Metric], seen: MetricSource) -> dict[str, flo
 def _value(metric: Metric, seen: MetricSource) -> float:
     match metric.kind:
         case MetricKind.TIME:
-            length = _ns(_number(metric.of, seen), seen) if metric.of else _window(metric.window, seen)
+            length = _length(metric.of, seen) if metric.of else _window(metric.window, seen)
             return _divided(length, _number(metric.per, seen), metric.per) if metric.per else length
         case MetricKind.RATE:
-            length = _ns(_number(metric.per, seen), seen) if metric.per else _window(metric.window, seen)
+            length = _length(metric.per, seen) if metric.per else _window(metric.window, seen)
             return _divided(
                 _number(metric.of, seen), length / SECOND_NS, metric.per or f"the {metric.window} window"
             )
         case MetricKind.PERCENTILE:
-            value = _known(metric.of, seen.histograms, "histogram").percentile(metric.at)
-            return _ns(value, seen) if metric.unit == NS else value
+            return _percentile(metric, seen)
         case MetricKind.COUNT:
             return float(_number(metric.of, seen))
         case MetricKind.SHARE if metric.per:
@@ -88,6 +89,21 @@ def _value(metric: Metric, seen: MetricSource) -> float:
         case MetricKind.SHARE:
             each = _of_workers(metric.of, seen)
             return _divided(min(each), max(each), f"the largest {metric.of}")
+
+
+def _percentile(metric: Metric, seen: MetricSource) -> float:
+    if metric.of in seen.measured and metric.unit == NS:
+        return seen.measured[metric.of].percentile(metric.at)
+    value = _known(metric.of, seen.histograms, "histogram").percentile(metric.at)
+    return _ns(value, seen) if metric.unit == NS else value
+
+
+def _length(of: str, seen: MetricSource) -> float:
+    """In ns, of the machine if it measured that."""
+    place, _, name = of.rpartition(".")
+    if place in seen.measured and name in FIGURES:
+        return float(getattr(seen.measured[place], name))
+    return _ns(_number(of, seen), seen)
 
 
 def _number(of: str, seen: MetricSource) -> int:

@@ -30,6 +30,7 @@ from benchgate.judge.checks.agreement import check_agreement
 from benchgate.judge.checks.balance import check_balance
 from benchgate.judge.checks.foreign import check_foreign
 from benchgate.judge.checks.linux_kernel import check_kernel, hint
+from benchgate.judge.checks.measured import measured
 from benchgate.judge.checks.thread_record import with_threads
 from benchgate.judge.checks.transcript_checks import (
     check_books,
@@ -155,7 +156,8 @@ def verify(
     void = void or unseen
     check_span(files, unit, work, total, transcript.hz, void=void)
     hz = SECOND_NS if unit == INSN_UNIT else transcript.hz
-    figures = reported(transcript, seen, {Window.WORK: work, Window.TOTAL: total}, hz)
+    own = measured(files, workload, transcript)
+    figures = reported(transcript, seen, {Window.WORK: work, Window.TOTAL: total}, hz, own)
     return VerifiedRun(
         run=run,
         unit=unit,
@@ -169,7 +171,8 @@ def verify(
         metrics=computed(workload.metrics, figures),
         absent=without_value(workload.metrics, figures),
         unverified=workload.tool is not None and not workload.tool.verifies,
-        histograms=seen.histograms,
+        histograms={**seen.histograms, **own},
+        measured=frozenset(own),
         hz=transcript.hz,
         result=transcript.result,
         lead=lead if 0 <= lead <= total - work else None,

@@ -20,7 +20,8 @@ from benchgate.base.snapshots import StartKind
 from benchgate.base.system.observe import ObserveDefinition
 from benchgate.base.system.systems import System, SystemKind
 from benchgate.base.workload.metrics import OF_THREADS, Metric
-from benchgate.base.workload.witness import PROGRAM, Promise, needs_events
+from benchgate.base.workload.operations import functions
+from benchgate.base.workload.witness import PROGRAM, Promise, needs_events, of_program
 from benchgate.base.workload.workloads import Workload
 from benchgate.plan.options import Options
 
@@ -122,10 +123,12 @@ class PlannedCell:
         return tuple(promise for promise in self.workload.promises if promise.is_made(params))
 
     @property
-    def functions(self) -> tuple[str, ...]:
-        """The functions of its program whose calls are counted, because a promise names them."""
-        names = (name for promise in self.promises for name in promise.names if name.startswith(PROGRAM))
-        return tuple(dict.fromkeys(name.removeprefix(PROGRAM) for name in names))
+    def functions(self) -> tuple[tuple[str, str], ...]:
+        """What is counted at functions of its program, because a promise or an operation names them: the
+        name of each event, and the function."""
+        names = (name for promise in self.promises for name in promise.names)
+        measured = (f"{PROGRAM}{name}" for name in functions(self.workload.machine.values()))
+        return tuple(dict.fromkeys(count for name in (*names, *measured) for count in of_program(name)))
 
     @property
     def guest(self) -> str:
@@ -212,9 +215,13 @@ class SweepPlan:
 
     @property
     def needs_events(self) -> frozenset[str]:
-        """The ids of the cells whose workloads promise what only functions show."""
-        made = ((cell.cell.id, promise) for cell in self.cells for promise in cell.promises)
-        return frozenset(cell_id for cell_id, promise in made if needs_events(promise.names))
+        """The ids of the cells whose workloads promise what only functions show, or say how the machine
+        measures their histograms."""
+        return frozenset(
+            cell.cell.id
+            for cell in self.cells
+            if cell.workload.machine or any(needs_events(promise.names) for promise in cell.promises)
+        )
 
     @property
     def needs_look(self) -> frozenset[str]:

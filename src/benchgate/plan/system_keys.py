@@ -315,6 +315,16 @@ OBSERVED_THREAD: Table = {
     "name": _read("its name, an array or the address of a text", otherwise="none"),
     "name_bytes": Integer("the most bytes of its name", default=16, low=1, high=32),
     "allowed": _read("the CPUs that it may run on, one bit each", otherwise="all"),
+    "interrupt": _read(
+        "whether the CPU is in the handler of an interrupt, whatever thread is current",
+        otherwise="it is not known",
+    ),
+}
+_OBJECT = _read("which one: a number that no other one has, the same for who writes and who reads")
+MOVE: Table = {"at": _AT, "when": _WHEN, "object": _OBJECT}
+OBJECT: Table = {
+    "put": Block("where the running thread's system call writes bytes to it", forms=(MOVE,)),
+    "get": Block("where it reads bytes from it", forms=(MOVE,)),
 }
 OBSERVE: Table = {
     "thread": Block("what is read of a thread", forms=(OBSERVED_THREAD,), otherwise="threads are not seen"),
@@ -339,6 +349,10 @@ OBSERVE: Table = {
     ),
     "events": each(
         "what is counted besides, under names that only this system has", Block("an event", forms=(EVENT,))
+    ),
+    "objects": each(
+        "what threads write bytes to that others read, in order, such as a pipe",
+        Block("a kind of object", forms=(OBJECT,)),
     ),
     "calls": Either(
         "the names of its system calls",

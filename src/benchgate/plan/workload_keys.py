@@ -9,6 +9,7 @@ from __future__ import annotations
 from benchgate.base.cells import Mode, Window
 from benchgate.base.system.systems import SERVICES
 from benchgate.base.workload.metrics import NS, MetricDirection, MetricKind
+from benchgate.base.workload.operations import MOST_OF_OPERATION, MOST_OPERATIONS
 from benchgate.base.workload.witness import LONGEST, Sees
 from benchgate.base.workload.workloads import Take
 from benchgate.base.yaml.keys import (
@@ -188,6 +189,17 @@ _CONTAINS: Table = {
     "until": Text("of parameters: so long after the total window began", otherwise="to the end"),
     **_PROMISE,
 }
+_CALLS_OF_OPERATION = f"at most {MOST_OF_OPERATION}: `syscalls.NAME`, `program.FUNCTION`"
+_OPERATION: Table = {
+    "from": Texts(
+        f"the calls with whose entry a span begins; {_CALLS_OF_OPERATION}; or `wake` alone: the call in "
+        "which another thread woke this one"
+    ),
+    "to": Texts(
+        "the calls with whose exit it ends, the last one before the next span; "
+        f"{_CALLS_OF_OPERATION}. One that fails is none"
+    ),
+}
 _EVERY: Table = {
     "name": name("as in the C"),
     "about": _ABOUT,
@@ -199,6 +211,12 @@ _EVERY: Table = {
     ),
     "files": Texts("files below this folder that it reads while it runs", default=()),
     "metrics": each("its figures besides `work` and `total`", Block("a metric", forms=_METRICS)),
+    "machine": each(
+        f"how the machine itself measures a histogram of lengths, of at most {MOST_OPERATIONS}",
+        Block("the spans of one thread", forms=(_OPERATION,)),
+        names="HISTOGRAM",
+        otherwise="it measures none",
+    ),
     "witness": Blocks(
         "what the machine must have seen if the figures are right",
         Block("a promise", forms=(_CLAIM, _CONTAINS)),

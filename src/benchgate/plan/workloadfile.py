@@ -5,20 +5,19 @@ and the row's label. Fails with CatalogError, which names file, line and key, an
 unknown parameter or a value outside its range. A metric has only the keys of its kind; whether the workload
 reports what the metric is `of` shows in the first run (judge/metrics.py). A program that claims to verify its
 own work must say how that shows.
-Its promises are lines of `witness`, whose names and units are checked.
+promisefile.py reads its promises.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from benchgate.base.cells import Mode, Params, ParamValue, Window
 from benchgate.base.errors import UsageError
 from benchgate.base.system.systems import not_a_service
 from benchgate.base.text import suggestion
-from benchgate.base.workload import witness
 from benchgate.base.workload.metrics import (
     NS,
     OF_THREADS,
@@ -26,13 +25,13 @@ from benchgate.base.workload.metrics import (
     Metric,
     MetricDirection,
     MetricKind,
-    is_length,
 )
-from benchgate.base.workload.witness import COUNT, TIME, UNITS, Promise, Sees, Unit
 from benchgate.base.workload.workloads import GUEST_FILES, SERVICE, Capture, ParamSpec, Take, Tool, Workload
 from benchgate.base.yaml import yaml_nodes, yamlfile
 from benchgate.base.yaml.yaml_nodes import NAME
 from benchgate.base.yaml.yamlfile import Section
+from benchgate.plan.operations import read_operations
+from benchgate.plan.promisefile import listed, read_promises
 from benchgate.plan.workload_keys import BY_TOOL, DECIMALS, OF_WORKERS, WORKLOAD
 
 _PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z")
@@ -66,7 +65,8 @@ def load(path: Path) -> Workload:
         metrics=metrics,
         tool=tool,
         files=files,
-        promises=_promises(top, params, metrics),
+        machine=read_operations(top),
+        promises=read_promises(top, params, metrics),
         trusts=top.texts("trusts"),
         roles=top.texts("roles"),
     )
@@ -163,7 +163,7 @@ def _lasts(top: Section, params: Mapping[str, ParamSpec]) -> str:
         return ""
     found = top.text("lasts")
     if found not in params:
-        top.fail(f"`{found}` is no parameter; {suggestion(found, params, _listed(params))}", "lasts")
+        top.fail(f"`{found}` is no parameter; {suggestion(found, params, listed(params))}", "lasts")
     return found
 
 
@@ -299,116 +299,3 @@ def _compiled(section: Section, key: str, pattern: str) -> re.Pattern[str]:
         return yaml_nodes.regex(pattern)
     except ValueError as error:
         section.fail(str(error), key)
-
-
-_MOST_PROMISES = 64
-
-
-def _promises(
-    top: Section, params: Mapping[str, ParamSpec], metrics: Mapping[str, Metric]
-) -> tuple[Promise, ...]:
-    names = _ClaimNames(params, metrics)
-    lines = top.sections("witness")
-    if len(lines) > _MOST_PROMISES:
-        top.fail(f"has more than {_MOST_PROMISES} lines", "witness")
-    return tuple(_promise(words, names) for words in lines)
-
-
-def _promise(words: Section, names: _ClaimNames) -> Promise:
-    claims: tuple[witness.Claim, ...] = ()
-    histogram, sees = "", Sees.WAKES
-    since = until = None
-    if words.has("histogram"):
-        histogram, sees = words.text("histogram"), Sees(words.choice("sees"))
-        since, until = _length(words, "since", names), _length(words, "until", names)
-    else:
-        claims = tuple(_claim(words, text, names) for text in words.one_or_more("claim"))
-        if not claims:
-            words.fail("is missing: a claim, or a histogram", "claim")
-    because = words.text("because")
-    with words.optional("when") as section:
-        when = {name: _words(section, name, names) for name in section.keys()}  # noqa: SIM118 - a Section
-    words.close()
-    return Promise(because, when, claims, histogram, sees, since, until)
-
-
-def _length(words: Section, key: str, names: _ClaimNames) -> witness.ClaimTerm | None:
-    if not words.has(key):
-        return None
-    try:
-        term = witness.parse_length(words.text(key), names.unit)
-    except ValueError as error:
-        words.fail(str(error), key)
-    if others := [name for name in term.names() if name not in names.params]:
-        words.fail(f"`{others[0]}` is no parameter", key)
-    return term
-
-
-def _claim(words: Section, text: str, names: _ClaimNames) -> witness.Claim:
-    try:
-        claim = witness.parse(text, names.unit)
-    except ValueError as error:
-        words.fail(str(error), "claim")
-    if not any(witness.of_machine(name) for name in claim.names):
-        words.fail(f"`{text}` names nothing that the machine saw: {_known(witness.MACHINE)}", "claim")
-    return claim
-
-
-def _words(section: Section, name: str, names: _ClaimNames) -> tuple[str, ...]:
-    if name not in names.params:
-        section.fail(f"is no parameter; {suggestion(name, names.params, _listed(names.params))}", name)
-    choices, result = names.params[name].choices, section.one_or_more(name)
-    for word in result:
-        if choices and word not in choices:
-            section.fail(f"`{word}` is no choice of it; {suggestion(word, choices, _listed(choices))}", name)
-        if not choices and not re.fullmatch("[0-9]{1,18}", word):
-            section.fail(f"`{word}` is no value of it: a whole number", name)
-    return result
-
-
-def _listed(names: Iterable[str]) -> str:
-    return f"there are {', '.join(names) or 'none'}"
-
-
-class _ClaimNames:
-    """Which names a claim may have, and their units."""
-
-    def __init__(self, params: Mapping[str, ParamSpec], metrics: Mapping[str, Metric]) -> None:
-        self.params, self.metrics = params, metrics
-
-    def unit(self, name: str) -> Unit:
-        spec = self.params.get(name)
-        if spec is not None:
-            if spec.choices:
-                raise ValueError(f"`{name}` is a word, not a number: use it under `when`")
-            return UNITS.get(spec.unit, (COUNT, 1))[0]
-        if name in witness.RUN:
-            return COUNT
-        unit = witness.of_machine(name) or self._reported(name)
-        if unit is None:
-            known = [*self.params, *self.metrics, *witness.MACHINE, *witness.WINDOWS, *witness.RUN]
-            raise ValueError(f"there is no `{name}`; {suggestion(name, known, _known(known))}")
-        return unit
-
-    def _reported(self, name: str) -> Unit | None:
-        """What the guest reports. It is a length if a metric takes it for one."""
-        if name in self.metrics:
-            return _unit_of_metric(self.metrics[name])
-        first, _, rest = name.partition(".")
-        what = rest if first in witness.OF_WORKERS else name
-        if not rest:
-            return None
-        figure = what.rpartition(".")[2]
-        if first not in (*witness.OF_WORKERS, "result") and figure not in witness.FIGURES:
-            return None
-        return TIME if is_length(what, self.metrics) and figure != "count" else COUNT
-
-
-def _unit_of_metric(metric: Metric) -> Unit:
-    if metric.kind is MetricKind.RATE:
-        return Unit(ns=-1)
-    return TIME if metric.unit == NS else COUNT
-
-
-def _known(names: Mapping[str, object] | list[str]) -> str:
-    return f"there are {', '.join(names)}, and {', '.join(f'{family}NAME' for family in witness.FAMILIES)}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from benchgate.base import grouped
 from benchgate.base.cells import Lane, Mode, Params, Placement, Window
@@ -17,7 +17,7 @@ from benchgate.base.runs import Outcome, Resolution
 from benchgate.base.statistics import stats
 from benchgate.base.statistics.stats import Interval, Spread
 from benchgate.base.system.machines import machine_in, unit_on
-from benchgate.base.workload.metrics import WINDOWS, Metric
+from benchgate.base.workload.metrics import WINDOWS, Metric, SeenBy
 from benchgate.base.workload.witness import WitnessedPromise
 from benchgate.evidence.rows import RunRow
 from benchgate.plan.mark_table import OWN_FIGURE
@@ -59,6 +59,8 @@ class MetricSamples:
     """A percentile of all counted runs together; `values` has each run's own."""
     step: float = 0.0
     """The amount by which a value may be off because the guest prints it in steps."""
+    is_claimed: bool = False
+    """Whether the guest says it, although the machine could have measured it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +82,8 @@ class ArmFigures:
     """What the instruction clock, or a printed figure, could not resolve."""
     promises: tuple[WitnessedPromise, ...] = ()
     """What the machine saw of each promise of its workload."""
-    only_said: tuple[str, ...] = ()
-    """The metrics that are of lengths which only the guest saw."""
+    who_says: Mapping[str, SeenBy] = field(default_factory=dict)
+    """Who says what each of its metrics is."""
     metrics: tuple[MetricSamples, ...] = ()
     """The metrics are `work`, `total` and those that the workload declares."""
 
@@ -208,16 +210,25 @@ def _arm(view: SessionView, rows: list[RunRow]) -> ArmFigures:
         speedups={},
         resolution=view.resolutions.get(rows[0].cell.id),
         promises=view.promises.get(rows[0].cell.id, ()),
-        only_said=view.only_said.get(rows[0].cell.id, ()),
-        metrics=_metrics(counted, view.merged.get(rows[0].cell.id, {})),
+        who_says=view.who_says.get(rows[0].cell.id, {}),
+        metrics=_metrics(counted, view.merged.get(rows[0].cell.id, {}), _claimed(view, rows[0])),
     )
+
+
+def _claimed(view: SessionView, row: RunRow) -> frozenset[str]:
+    """The metrics that the machine did not measure itself. In wall time it measures none, which a session
+    says once."""
+    who = view.who_says.get(row.cell.id, {}) if row.lane is Lane.INSN else {}
+    return frozenset(name for name, by in who.items() if by is not SeenBy.MACHINE)
 
 
 def _step(counted: Sequence[RunRow], name: str) -> float:
     return max(dict(row.steps or ()).get(name, 0.0) for row in counted)
 
 
-def _metrics(counted: Sequence[RunRow], merged: Mapping[str, float]) -> tuple[MetricSamples, ...]:
+def _metrics(
+    counted: Sequence[RunRow], merged: Mapping[str, float], claimed: frozenset[str]
+) -> tuple[MetricSamples, ...]:
     if not counted:
         return ()
     works = tuple(float(row.work or 0) for row in counted)
@@ -228,7 +239,14 @@ def _metrics(counted: Sequence[RunRow], merged: Mapping[str, float]) -> tuple[Me
     declared = (metric for metric in values_of[0] if all(metric in values for values in values_of))
     given += [(metric, metric.unit, tuple(of[metric] for of in values_of)) for metric in declared]
     return tuple(
-        MetricSamples(metric, unit, values, merged.get(metric.name), _step(counted, metric.name))
+        MetricSamples(
+            metric,
+            unit,
+            values,
+            merged.get(metric.name),
+            _step(counted, metric.name),
+            metric.name in claimed,
+        )
         for metric, unit, values in given
     )
 

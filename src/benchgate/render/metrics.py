@@ -34,6 +34,8 @@ class MetricFigures:
     """How many times better than in the first arm; None for that arm, and if the two cannot be compared."""
     interval: Interval | None
     verdicts: tuple[Verdict, ...]
+    is_claimed: bool = False
+    """Whether the guest says it, and the machine did not measure it."""
 
 
 def metrics_of(view: SessionView, series: ArmSeries) -> tuple[MetricFigures, ...]:
@@ -61,7 +63,9 @@ def _figures(
 ) -> MetricFigures:
     factor, interval = _factor(view, series.arms[0], arm, samples)
     spread, unit = stats.spread(samples.values), unit_on(series.system, samples.unit)
-    return MetricFigures(samples.metric, unit, arm, spread, samples.merged, factor, interval, verdicts)
+    return MetricFigures(
+        samples.metric, unit, arm, spread, samples.merged, factor, interval, verdicts, samples.is_claimed
+    )
 
 
 def _factor(

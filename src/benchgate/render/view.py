@@ -20,6 +20,7 @@ from benchgate.base.errors import EvidenceError
 from benchgate.base.gates import VERIFIED, CapacityBound, Policy, Verdict, Word
 from benchgate.base.runs import Outcome, Resolution
 from benchgate.base.text import UNAVAILABLE, counted, gathered, one_line
+from benchgate.base.workload.metrics import SeenBy
 from benchgate.base.workload.witness import WitnessedPromise
 from benchgate.evidence.files import SESSION
 from benchgate.evidence.rows import RunRow
@@ -32,6 +33,7 @@ from benchgate.judge.accounts.memory_books import RunBooks
 from benchgate.judge.accounts.sensitivity import NoiseFloor, UngatedRow
 from benchgate.judge.accounts.thread_timeline import ThreadTimeline
 from benchgate.judge.accounts.timeline import Timeline
+from benchgate.judge.checks.witness_summary import measured_by_machine
 from benchgate.judge.fits import Fit
 from benchgate.judge.gates.wording import NOT_RUN
 from benchgate.judge.judged_run import Recording
@@ -97,8 +99,8 @@ class SessionView:
     """The histograms of all counted runs of a cell together, by cell id."""
     promises: Mapping[str, tuple[WitnessedPromise, ...]] = field(default_factory=dict)
     """What the machine saw of each promise of a cell's workload, by cell id."""
-    only_said: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The metrics of a cell that are of lengths which only the guest saw, by cell id."""
+    who_says: Mapping[str, Mapping[str, SeenBy]] = field(default_factory=dict)
+    """Who says what each metric of a cell is, by cell id."""
     envelope: tuple[tuple[str, str], ...] = ()
     """All that session.json says of the host and the inputs: (name, text)."""
     repeat: tuple[str, ...] = ()
@@ -180,31 +182,29 @@ def headline(view: SessionView) -> str:
     words = [verdict.outcome for verdict in view.verdicts]
     worst = min(words, key=WORST_FIRST.index, default=Word.SKIP)
     if worst in (Word.PASS, Word.SKIP) and not view.decided:
-        cells = f"; {counted(words.count(Word.PASS), 'cell')} verified" if Word.PASS in words else ""
-        head = f"SKIP: nothing was decided{cells}"
+        head = "SKIP: nothing was decided"
     else:
         others = ", ".join(
             f"{words.count(word)} {word}" for word in WORST_FIRST if word is not worst and word in words
         )
         head = f"{worst}: {words.count(worst)} of {len(words)} verdicts" + (f", {others}" if others else "")
-    head += _witnessed(view)
+    head += _verified(view, is_decided=bool(view.decided))
     if view.state != "complete":
         head = f"PARTIAL: {view.state_reason or 'the session did not finish'}; until then {head}"
     return head
 
 
-def _witnessed(view: SessionView) -> str:
-    """How many of the cells of whose runs all are verified the machine has witnessed, too. A cell that
-    promises nothing is none of them."""
+def _verified(view: SessionView, *, is_decided: bool) -> str:
+    """How many cells have only verified runs, and on the instruction clock how many of their figures the
+    machine measured itself. Of wall time it is said only where nothing else is."""
     broken = {row.cell.id for row in view.rows if row.is_broken}
-    good = {row.cell.id for row in view.rows if row.verified} - broken
-    promises = {text: view.promises.get(text, ()) for text in good}
-    seen = [of for of in promises.values() if of and not any(promise.why for promise in of)]
-    if not seen:
+    good = {row.cell.id: row.lane for row in view.rows if row.verified and row.cell.id not in broken}
+    exact = [view.who_says.get(cell_id, {}) for cell_id, lane in good.items() if lane is Lane.INSN]
+    figures = [who for of_cell in exact for who in of_cell.values()]
+    if not good or (is_decided and not figures):
         return ""
-    if len(seen) == len(good) and not broken:
-        return "; all runs verified and witnessed"
-    return f"; {counted(len(good), 'cell')} verified, {len(seen)} of them witnessed"
+    measured = f", {measured_by_machine(figures)}" if figures else ""
+    return f"; {counted(len(good), 'cell')} verified{measured}"
 
 
 def unwitnessed(view: SessionView) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from benchgate.judge.accounts.sharing import recorded
 from benchgate.judge.accounts.thread_timeline import thread_timelines
 from benchgate.judge.accounts.timeline import flames, timelines
 from benchgate.judge.arms import arms, repeats
-from benchgate.judge.checks.witness_summary import only_said, witness_of
+from benchgate.judge.checks.witness_summary import who_says, witness_of
 from benchgate.judge.decide import decide
 from benchgate.judge.fits import fits
 from benchgate.judge.judged_run import JudgedRun
@@ -73,7 +73,7 @@ def view_of(
         merged=merged_percentiles(runs, declared),
         distributions=distributions(runs, declared),
         promises=seen,
-        only_said={key: only_said(declared[one[0].run.cell.row], seen[key]) for key, one in cells.items()},
+        who_says={key: who_says(some, declared[some[0].run.cell.row]) for key, some in cells.items()},
         fits=tuple(fit for of in result for fit in fits(of, policy.alpha)),
         noise=noise_of((judged_run.run for judged_run in runs), policy.void),
         floors=tuple(floor for of in result for floor in floors(of, policy.alpha)),

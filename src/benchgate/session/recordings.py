@@ -208,6 +208,7 @@ class RecordKeeper:
                 why = str(error)
         if is_wanted:
             self._note_once(why)
+        if is_wanted or planned.workload.machine:
             (folder / UNOBSERVED).write_text(f"{one_line(why, 600)}\n", encoding="utf-8")
         return ""
 

@@ -26,7 +26,7 @@ from benchgate.base.text import counted
 from benchgate.base.workload.witness import EVENTS, PROGRAM
 from benchgate.evidence.facts import stored_symbols
 from benchgate.evidence.files import SESSION, read_object
-from benchgate.insn.counts import OF_PROGRAM, SYSCALLS, CountedCpu
+from benchgate.insn.counts import SYSCALLS, CountedCpu
 from benchgate.insn.counts import witnessed as counts_by_name
 from benchgate.insn.log import ConsoleLine
 from benchgate.insn.symbols import NO_SYMBOLS, Symbols, read_symbols
@@ -172,7 +172,7 @@ def proposed(seen: Mapping[str, int], figures: Mapping[str, int]) -> list[str]:
         if name in offered or name.startswith((f"{SYSCALLS}.", EVENTS)):
             off, _, known, times = min(near, default=(_FAR, 0, "", 0))
             if off < _FAR:
-                counted_as = name.replace(f"{EVENTS}{OF_PROGRAM}", PROGRAM)
+                counted_as = name.replace(f"{EVENTS}p_", PROGRAM)
                 why = f"the machine saw {count:,}, the guest says {figures[known]:,}"
                 lines.append(f"  - claim: {counted_as} >= {f'{times} * ' if times > 1 else ''}{known}")
                 lines.append(f"    because: TODO  # {why}")

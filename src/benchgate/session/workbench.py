@@ -32,7 +32,8 @@ from benchgate.build import images
 from benchgate.build.cache_storage import Notice
 from benchgate.build.images import Images, guest_digest
 from benchgate.host import capacity
-from benchgate.insn.observe.resolve import observe_file, with_program
+from benchgate.insn.observe.program import with_operations, with_program
+from benchgate.insn.observe.resolve import observe_file
 from benchgate.insn.symbols import linux_symbols
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell
@@ -117,7 +118,7 @@ class Workbench:
         try:
             files = self.symbols(planned)
             text = observe_file(observation, kernel, files.kernel or kernel, threads=threads)
-            return with_program(text, files.program, planned.functions) if files.program else text
+            return completed(text, planned, files.program)
         except (VerifyError, BuildError, FetchError) as error:
             raise VerifyError(f"{what}: {error}") from error
 
@@ -204,6 +205,13 @@ class Workbench:
             spec = argv.guest_spec(seated, image, vm, self._started(seated, image, vm, boot))
             with guest.boot_interactive(spec, mark=nonce, folder=Path(name)) as running:
                 yield running
+
+
+def completed(text: str, planned: PlannedCell, program: Path | None) -> str:
+    """What the clock sees of this kernel, with what this cell's workload asks for."""
+    calls = planned.observe.calls if planned.observe else {}
+    text = with_program(text, program, planned.functions) if program else text
+    return with_operations(text, planned.workload.machine, calls, program)
 
 
 def require_counts(cells: Collection[PlannedCell]) -> None:

@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from benchgate.base.errors import EvidenceError
-from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
+from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind, SeenBy
 from benchgate.evidence import metrics_csv
-from benchgate.judge.checks.witness_summary import SeenBy
 from tests.unit.factories import cell, raw_run, rows, run_row
 
 RPS = Metric("rps", MetricKind.RATE, MetricDirection.MORE, "requests/s", of="done")

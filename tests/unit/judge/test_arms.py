@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from benchgate.base.cells import Lane
 from benchgate.base.gates import Arm
 from benchgate.base.runs import Ending, RawRun
-from benchgate.base.workload.metrics import OF_THREADS, Metric, MetricDirection, MetricKind
+from benchgate.base.workload.metrics import OF_THREADS, Metric, MetricDirection, MetricKind, SeenBy
 from benchgate.judge.arms import arms, difference, repeats
 from benchgate.judge.judged_run import JudgedRun
 from tests.unit import factories
@@ -260,3 +261,16 @@ def test_threads_that_only_some_runs_recorded_are_no_figure() -> None:
     assert (none.lacks["wasted"], none.absent) == ("no record", {})
     every = arm(run(1, seen=False, warmup=True), run(2, seen=True))
     assert set(every.measurements) == {"work", "total", *OF_THREADS}
+
+
+def test_an_arm_knows_which_of_its_figures_the_machine_did_not_measure() -> None:
+    def claimed(lane: Lane, *, measured: bool) -> Mapping[str, SeenBy]:
+        run = verified(raw_run(cell(2), lane=lane), 1000)
+        own = frozenset(["done"] if measured else [])
+        run = replace(run, metrics={"rps": 7.0}, measured=own)
+        metric = replace(RPS, of="done.count")
+        return arms([(cell(2), "")], [JudgedRun(run.run, run)], {"rps": metric})[cell(2).id].claimed
+
+    assert claimed(Lane.INSN, measured=False) == {"rps": SeenBy.GUEST}
+    assert claimed(Lane.INSN, measured=True) == {}
+    assert claimed(Lane.TCG, measured=False) == {}

@@ -311,6 +311,13 @@ def test_a_reported_value_has_the_unit_that_the_metrics_give_it(tmp_path: Path, 
         ("{claim: work >= rounds, because: x}", "between ns and a count"),
         ("{claim: latency.max <= syscalls, because: x}", "between ns and a count"),
         ("{claim: writes >=, because: x}", "ends too early"),
+        (
+            "{claim: latency.sum >= 0 * work, because: x}",
+            "sums.yaml:14: witness.0.claim: `latency.sum >= 0 \\* work` does not depend on `latency.sum`: .*"
+            "Leave `latency.sum` out, or say what it must be",
+        ),
+        ("{claim: [writes >= rounds, writes >= 0], because: x}", "`writes >= 0` does not depend on `writes`"),
+        ("{claim: writes >= rounds * reads, when: {rounds: 0}, because: x}", "does not depend on `writes`"),
         ("{claim: writes >= 1}", "because: is missing"),
         ("{because: x}", "claim: is missing"),
         ("{claim: writes >= 1, because: x, wenn: {}}", "unknown key"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
 from benchgate.base.cells import Lane
 from benchgate.base.gates import Verdict, Word
+from benchgate.base.workload.metrics import SeenBy
 from benchgate.base.workload.witness import WitnessedPromise
 from benchgate.evidence import results_csv
 from benchgate.judge.gates.wording import not_run, verdict
@@ -71,7 +73,7 @@ def test_without_a_decision_the_headline_is_skip(words: tuple[Word, ...]) -> Non
 def test_verified_cells_beside_skipped_thresholds_decide_nothing() -> None:
     one = scaled_view().verdicts[0]
     skipped, cell = replace(one, outcome=Word.SKIP), replace(one, gate="verified", base_cpus=None)
-    assert headline(view(verdicts=[skipped, cell])) == "SKIP: nothing was decided; 1 cell verified"
+    assert headline(view(verdicts=[skipped, cell])) == "SKIP: nothing was decided"
     assert headline(view(verdicts=[cell])) == "PASS: 1 of 1 verdicts"
     assert headline(view(verdicts=[one, replace(cell, outcome=Word.INVALID)])) == (
         "INVALID: 1 of 2 verdicts, 1 PASS"
@@ -149,52 +151,71 @@ def test_figures_keep_their_sentences_and_so_do_other_words() -> None:
 # ---- witnesses
 
 
-KEPT = WitnessedPromise("a >= b", "x", seen="2 >= 1")
 UNSEEN = WitnessedPromise("a >= b", "x", why="the system names no `a`")
 
 
-def witnessed_view(*promises: tuple[WitnessedPromise, ...], lane: Lane = Lane.INSN) -> SessionView:
-    """A session with a cell for each, which has these promises."""
-    cells = [cell(2 * (n + 1)) for n in range(len(promises))]
+def measured_view(*who: Mapping[str, SeenBy], lane: Lane = Lane.INSN) -> SessionView:
+    """A session with a cell for each, whose figures these say."""
+    cells = [cell(2 * (n + 1)) for n in range(len(who))]
     runs = [raw_run(one, lane=lane, attempt=n + 1) for n, one in enumerate(cells)]
     rows = [run_row(run, verified(run, 1000)) for run in runs]
     return replace(
         view(*rows, verdicts=scaled_view().verdicts),
-        promises={one.id: some for one, some in zip(cells, promises, strict=True)},
+        promises={one.id: (UNSEEN,) for one in cells},
+        who_says={one.id: some for one, some in zip(cells, who, strict=True)},
     )
 
 
+_OWN = {"work": SeenBy.MACHINE, "total": SeenBy.MACHINE}
+_MIXED = {**_OWN, "p50": SeenBy.MACHINE, "p99": SeenBy.BOTH, "rps": SeenBy.GUEST}
+
+
 @pytest.mark.parametrize(
-    ("promises", "said"),
+    ("who", "said"),
     [
-        ([(KEPT,), (KEPT, KEPT)], "; all runs verified and witnessed"),
-        ([(KEPT,), (KEPT, UNSEEN)], "; 2 cells verified, 1 of them witnessed"),
-        ([(KEPT,), ()], "; 2 cells verified, 1 of them witnessed"),  # it promises nothing
-        ([(UNSEEN,)], ""),
-        ([()], ""),
+        ([_OWN, _OWN], "; 2 cells verified, all 4 figures measured by the machine"),
+        ([_OWN, _MIXED], "; 2 cells verified, 5 of 7 figures measured by the machine"),
+        ([{}], ""),
     ],
 )
-def test_the_headline_says_which_cells_are_witnessed(
-    promises: list[tuple[WitnessedPromise, ...]], said: str
+def test_the_headline_counts_cells_once_and_the_figures_that_the_machine_measured(
+    who: list[dict[str, SeenBy]], said: str
 ) -> None:
-    seen = witnessed_view(*promises)
-    plain = headline(replace(seen, promises={}))
+    seen = measured_view(*who)
+    plain = headline(replace(seen, who_says={}))
     assert headline(seen) == f"{plain}{said}"
     assert summary_md.render(seen).startswith(f"# {plain}{said}\n")
+    assert headline(measured_view(*who, lane=Lane.TCG)) == plain
 
 
-def test_a_broken_cell_is_not_witnessed() -> None:
-    seen = witnessed_view((KEPT,), (KEPT,))
+def test_a_broken_cell_is_not_verified() -> None:
+    seen = measured_view(_OWN, _OWN)
     bad = run_row(raw_run(cell(4), attempt=3, lane=Lane.INSN), None, "wrong answer")
     seen = replace(seen, rows=(*seen.rows, bad))
-    assert headline(seen).endswith("; 1 cell verified, 1 of them witnessed")
+    assert headline(seen).endswith("; 1 cell verified, all 2 figures measured by the machine")
+
+
+def test_where_nothing_is_decided_the_cells_are_counted_once() -> None:
+    seen = replace(measured_view(_OWN, _MIXED), verdicts=())
+    assert headline(seen) == (
+        "SKIP: nothing was decided; 2 cells verified, 5 of 7 figures measured by the machine"
+    )
+    assert headline(replace(measured_view(_OWN, lane=Lane.TCG), verdicts=())).endswith("; 1 cell verified")
+
+
+def test_what_only_the_guest_says_is_derived_from_the_same_data_as_metrics_csv() -> None:
+    said = summary_md.render(measured_view(_MIXED))
+    assert "Claimed by the guest alone: rps (primes-linux, insn)." in said
+    assert "Claimed by the guest, within what the promises allow: p99 (primes-linux, insn)." in said
+    assert "Claimed" not in summary_md.render(measured_view(_OWN))
+    assert "Claimed" not in summary_md.render(measured_view(_MIXED, lane=Lane.TCG))
 
 
 def test_what_wall_time_cannot_witness_is_said_once() -> None:
-    seen = witnessed_view((UNSEEN,), (UNSEEN, UNSEEN), lane=Lane.TCG)
+    seen = measured_view({}, {}, lane=Lane.TCG)
     (said,) = unwitnessed(seen)
     assert said == "not witnessed on lane tcg: only the instruction clock sees what 2 cells promised"
     assert summary_md.render(seen).count("not witnessed") == 1
     assert terminal.render(seen, 120).count("not witnessed") == 1
-    assert unwitnessed(witnessed_view((UNSEEN,))) == ()
-    assert unwitnessed(witnessed_view((), lane=Lane.TCG)) == ()
+    assert unwitnessed(measured_view({})) == ()
+    assert unwitnessed(replace(seen, promises={})) == ()

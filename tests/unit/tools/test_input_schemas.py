@@ -108,7 +108,9 @@ result:
 end: {by: exit, exit_codes: [33], reset: allowed}
 observe:
   text: [begin, end]
-  thread: {type: task, id: thread->id, name: thread->name, name_bytes: 8, allowed: [thread->mask, "3"]}
+  thread:
+    {type: task, id: thread->id, name: thread->name, name_bytes: 8, allowed: [thread->mask, "3"],
+     interrupt: [percpu(count) & 0xf, deep]}
   fork: {at: fork, when: arg1, thread: arg0}
   switch:
     {at: [go, "come?"], when: "1", from: arg0, to: arg1, blocked: from->b, dead: [from->d, "0"], queue: q}
@@ -125,6 +127,10 @@ observe:
   fault: {at: [fault], when: [arg0, "1"]}
   ipi: {at: [send], when: [arg0, "1"]}
   events: {park: {at: [park, "wait?"], when: [arg0, "1"], adds: [arg1, "1"]}}
+  objects:
+    pipe:
+      put: {at: [push, "shove?"], when: [arg2, "1"], object: [arg0->inode, arg0]}
+      get: {at: pull, when: arg2, object: arg0}
   calls: {exit: 1, write: {number: 16, length: 2}}
 deadlines: {boot_s: 5, run_s: 10}
 cpus: {minimum: 1, maximum: 4}
@@ -218,6 +224,9 @@ metrics:
   late: {kind: percentile, of: wait, at: 99, unit: ns, better: less, about: how late}
   lost: {kind: count, of: lost, unit: things, better: less, about: how many}
   fair: {kind: share, of: done, per: result.all, better: more, about: how fair}
+machine:
+  wait: {from: [syscalls.write, program.send], to: [syscalls.read]}
+  sleep: {from: [wake], to: [syscalls.futex, program.wait]}
 witness:
   - {claim: syscalls.write >= printed.done, because: each is written, when: {how: fast}}
   - {claim: [atomics >= printed.done, faults >= 1], because: one of them is, when: {how: [fast, slow]}}

@@ -121,9 +121,15 @@ class HookKind(StrEnum):
     """An interrupt is sent to another CPU, by a store to a device."""
     EVENT = "event"
     """Something that only the system has a name for."""
+    PUT = "put"
+    """The running thread's system call writes bytes to an object that another thread reads them from."""
+    GET = "get"
+    """It reads bytes from such an object."""
 
 
-COUNTED = frozenset({HookKind.SYSCALL, HookKind.FAULT, HookKind.IPI, HookKind.EVENT})
+COUNTED = frozenset(
+    {HookKind.SYSCALL, HookKind.FAULT, HookKind.IPI, HookKind.EVENT, HookKind.PUT, HookKind.GET}
+)
 """The kinds that are counted, and tell nothing of threads."""
 
 
@@ -158,7 +164,7 @@ class ObserveDefinition:
     type: str
     """The structure of a thread; empty: the kernel has no type information."""
     values: Mapping[str, tuple[Formula, ...]]
-    """`id`, `name` and `allowed`, as in a hook."""
+    """`id`, `name`, `allowed` and `interrupt`, as in a hook."""
     name_bytes: int
     hooks: tuple[Hook, ...]
     text: tuple[str, str]

@@ -56,6 +56,16 @@ class MetricKind(StrEnum):
     view."""
 
 
+class SeenBy(StrEnum):
+    """Who says what a metric is."""
+
+    MACHINE = "machine"
+    """The instruction clock measured it, or counted exactly what the guest says."""
+    BOTH = "both"
+    """The guest says it, within what a promise that the machine saw kept allows."""
+    GUEST = "guest"
+
+
 class MetricDirection(StrEnum):
     MORE = "more"
     LESS = "less"

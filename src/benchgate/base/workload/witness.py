@@ -153,6 +153,8 @@ class WitnessedPromise:
     """Why it is not witnessed."""
     figures: tuple[str, ...] = ()
     """What the guest reported that it is about: `wakeup`, `result.calls` ..."""
+    exact: tuple[str, ...] = ()
+    """Those of them that the promise says are equal to what the machine measured."""
     of_threads: bool = False
     """Whether only a record of threads shows it, which one run of a cell has."""
 
@@ -164,6 +166,7 @@ MACHINE: Mapping[str, tuple[Unit, str]] = {
     "atomics": (COUNT, "atomic instructions of user programs"),
     "instructions": (COUNT, "instructions of all CPUs"),
     "worked": (COUNT, "instructions of all CPUs outside of loops that only wait"),
+    "programs": (COUNT, "instructions of user programs"),
     "spaces": (COUNT, "how often a CPU got another address space"),
     "faults": (COUNT, "page faults"),
     "switches": (COUNT, "how often a CPU went from one thread to another"),
@@ -183,19 +186,34 @@ before it, in the total window."""
 FAMILIES: Mapping[str, tuple[Unit, str]] = {
     "syscalls.": (COUNT, "system calls of one name"),
     "bytes.": (SIZE, "the bytes that system calls of one name asked for"),
+    "done.": (COUNT, "how often system calls of one name succeeded"),
+    "moved.": (SIZE, "the bytes that system calls of one name returned"),
+    "exchanged.": (SIZE, "of the bytes that they read, those that another thread had written"),
     "events.": (COUNT, "what the system's `observe.events` names"),
     "program.": (COUNT, "how often a function of the workload's own program was called"),
+    "different.": (COUNT, "with how many first arguments it was called"),
+    "between.": (COUNT, "`between.F.G`: instructions of a CPU from a call of one of its functions to G"),
 }
 WINDOWS: Mapping[str, tuple[Unit, str]] = {
+    "outside": (
+        COUNT,
+        "instructions of user programs before and after the work, from the guest's start to its end",
+    ),
     "work": (TIME, "the work window by the clock"),
     "total": (TIME, "the total window by the clock"),
 }
+SPANS = "spans."
+"""`spans.HISTOGRAM.FIGURE`: of what the machine measured for a histogram of the guest (`machine:`)."""
 AWAY: Mapping[str, tuple[Unit, str]] = {
     "count": (COUNT, "how often the workers that report this histogram slept in their work"),
     "sum": (TIME, "for how long they slept, together"),
     "max": (TIME, "the longest such sleep"),
 }
 """`away.HISTOGRAM.NAME`, of the thread view."""
+OUTSIDE = "outside"
+"""What user programs executed in the whole run and not in the work window, beyond what the harness and the
+guest's first program need: to see what else runs on each CPU, for each byte of the console, and to boot."""
+HARNESS, HARNESS_CPU, HARNESS_BYTE, HARNESS_BOOT = 400_000, 200_000, 350, 2_000_000
 SPENT = "spent."
 """`spent.HISTOGRAM`: for how long the workers that report it were at work, together. The clock compares the
 begin of the first worker and the end of the last one."""
@@ -208,19 +226,36 @@ does. VALUE may also be `HISTOGRAM.FIGURE`."""
 
 
 PROGRAM, EVENTS, LINE = "program.", "events.", "line"
+_AT_FUNCTIONS = {"program": ("p",), "different": ("d",), "between": ("b", "e")}
+"""What begins the names of the events that are counted at the functions of a name (c/record/counts.c); the
+last event is the count."""
+RETURNED = ("done.", "moved.", "exchanged.")
+"""Of system calls by name, from their exits; those of threads that the machine knows."""
 _HOOKS = ("faults", "switches", "wakes", "forks", "exits", "ipis")
 
 
 def needs_events(names: Iterable[str]) -> bool:
     """Whether only functions of the kernel, or of the program, show some of these."""
     plain = [name.removeprefix("total.") for name in names]
-    return any(name in _HOOKS or name.startswith((PROGRAM, EVENTS)) for name in plain)
+    return any(name in _HOOKS or name.startswith((EVENTS, *RETURNED)) or of_program(name) for name in plain)
+
+
+def of_program(name: str) -> tuple[tuple[str, str], ...]:
+    """What must be counted at functions of the workload's program for this name: events, each with its
+    function. The last one is what the name stands for."""
+    kind, _, rest = name.removeprefix("total.").partition(".")
+    known = rest.split(".")
+    letters = _AT_FUNCTIONS.get(kind, ())
+    return tuple((f"{letter}_{known[0]}", at) for letter, at in zip(letters, known, strict=False))
 
 
 def of_machine(name: str) -> Unit | None:
     """The unit of what the machine saw; None for another name."""
     if name.startswith(SPENT) and name.count(".") == 1:
         return TIME
+    if name.startswith(SPANS):
+        _, _, figure = name.rpartition(".")
+        return (COUNT if figure == "count" else TIME) if name.count(".") == 2 and figure in FIGURES else None
     if name.startswith("away."):
         parts = name.split(".")
         return AWAY[parts[2]][0] if len(parts) == 3 and parts[2] in AWAY else None

@@ -12,6 +12,7 @@ import difflib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from benchgate.base.errors import VerifyError
@@ -19,7 +20,6 @@ from benchgate.base.files import file_digest
 from benchgate.base.system import observe
 from benchgate.build.cache import entry
 from benchgate.build.fetch.elf import DAMAGE
-from benchgate.insn.counts import OF_PROGRAM
 from benchgate.insn.observe.btf import read_btf
 from benchgate.insn.observe.ctypes import UNTYPED, CKind, CType, Field, NoTypes, Types
 from benchgate.insn.observe.dwarf import read_dwarf
@@ -35,9 +35,10 @@ MOST_LINE = 230
 """The limits of the plugin (PROGRAM_STEPS, LINES_LENGTH)."""
 _ORDER = (
     *("when", "thread", "from", "to", "blocked", "dead", "cpu", "queue", "mask"),
-    *("number", "bytes", "adds"),
+    *("number", "bytes", "adds", "object"),
 )
 """The order in which the plugin expects the keys of a hook."""
+_MOVES = frozenset({observe.HookKind.PUT, observe.HookKind.GET})
 _NEAREST = 5
 _OFFSETS = "__per_cpu_offset"
 """Linux's array of how far each CPU's copy of a per-CPU variable is from its symbol."""
@@ -84,8 +85,12 @@ class _Resolver:
             place = self._first("thread.name", self._of.values["name"], self._whole)
             yield _line("name", (str(self._of.name_bytes), *place))
         yield from self._values("thread", self._of.values, ("allowed",))
+        yield from self._if_known(lambda: self._values("thread", self._of.values, ("interrupt",)))
         for hook in self._of.hooks:
-            yield from self._hook(hook)
+            if _may_lack(hook):
+                yield from self._if_known(partial(self._hook, hook))
+            else:
+                yield from self._hook(hook)
         yield "end"
 
     def counted(self) -> Iterator[str]:
@@ -93,14 +98,31 @@ class _Resolver:
             self._thread = self._pointer(self._of.type) if self._of.type else UNTYPED
         yield "insn-observe 1"
         yield "text 0 0"
+        for key in ("id", "interrupt"):
+            yield from self._if_known(partial(self._values, "thread", self._of.values, (key,)))
         for hook in (one for one in self._of.hooks if one.kind is not observe.HookKind.ASK):
-            if hook.kind in observe.COUNTED:
+            if _may_lack(hook):
+                yield from self._if_known(partial(self._hook, hook))
+            elif hook.kind in observe.COUNTED:
                 yield from self._hook(hook)
-                continue
-            only = {key: values for key, values in hook.values.items() if key == "when"}
-            with suppress(VerifyError):  # the places of threads are not what this is about
-                yield from list(self._hook(replace(hook, values=only)))
+            else:  # the places of threads are not what this is about
+                yield from self._followed(hook)
         yield "end"
+
+    def _followed(self, hook: observe.Hook) -> list[str]:
+        """What tells which thread it is; or only that it happens."""
+        for wanted in (("when", "thread", "to"), ("when",)):
+            only = {key: values for key, values in hook.values.items() if key in wanted}
+            if lines := self._if_known(partial(self._hook, replace(hook, values=only))):
+                return lines
+        return []
+
+    def _if_known(self, lines: Callable[[], Iterator[str]]) -> list[str]:
+        """The lines, or none if this kernel does not have what they name."""
+        try:
+            return list(lines())
+        except VerifyError:
+            return []
 
     def _hook(self, hook: observe.Hook) -> Iterator[str]:
         found = {name: self._places(hook, name) for name in hook.at}
@@ -310,21 +332,16 @@ def _line(key: str, steps: tuple[str, ...]) -> str:
     return line
 
 
+def _may_lack(hook: observe.Hook) -> bool:
+    """Whether a kernel that lacks its functions, or what its expressions name, does without it."""
+    is_optional = hook.kind is observe.HookKind.EVENT and all(name.endswith("?") for name in hook.at)
+    return is_optional or hook.kind in _MOVES
+
+
 def types_of(kernel: Path) -> Types:
     """What the kernel's own file says of its types: DWARF of an ELF file, or the BTF of a Linux image."""
     dwarf = read_dwarf(kernel) if is_elf(kernel) else None
     return dwarf or read_btf(kernel) or NoTypes()
-
-
-def with_program(text: str, program: Path, functions: Iterable[str]) -> str:
-    """The same text, with which the calls of these functions of the guest's program are counted, too.
-    One that the program does not have is left out."""
-    known = addresses_of(program)
-    lines = text.splitlines()
-    for name in functions:
-        places = [f"at {place:x}" for place in known.get(name, ())]
-        lines[-1:-1] = [f"hook event {OF_PROGRAM}{name}", *places] if places else []
-    return "\n".join([*lines, ""])
 
 
 def observe_file(

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from benchgate.base.runs import VerifiedRun
 from benchgate.base.statistics.histogram import Histogram, percentile_of
-from benchgate.base.workload.metrics import NS, SCHED_WAIT, SECOND_NS, Metric, MetricKind
+from benchgate.base.workload.metrics import NS, SECOND_NS, Metric, MetricKind
 from benchgate.judge.judged_run import JudgedRun, counted_by_cell
 
 COLUMNS = 8
@@ -60,8 +60,8 @@ def _is_usable(run: VerifiedRun, name: str, unit: str) -> bool:
 
 
 def _hz(run: VerifiedRun, name: str) -> int | None:
-    """How many of this histogram's units are a second. Waits of threads are in ns, by the clock."""
-    return SECOND_NS if name == SCHED_WAIT else run.hz
+    """How many of this histogram's units are a second. What the machine measured is in ns."""
+    return SECOND_NS if name in run.measured else run.hz
 
 
 def _length(run: VerifiedRun, name: str, unit: str) -> float:

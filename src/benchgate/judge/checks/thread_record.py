@@ -89,6 +89,7 @@ def with_threads(run: VerifiedRun, files: RunFiles, workload: Workload) -> Verif
         run,
         metrics={**run.metrics, **seen, **of_scenario},
         histograms={**run.histograms, **waits},
+        measured=run.measured | set(waits),
         skipped={**run.skipped, **dict.fromkeys(away, LOOKS_IDLE)},
     )
 

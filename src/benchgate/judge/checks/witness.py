@@ -5,50 +5,38 @@ is made with its parameters: both sides with their values, or why the machine ca
 VerifyError, which names both sides, if the machine contradicts a promise, or if the guest does not report
 what a promise is of.
 
-Only the instruction clock sees anything. Where a length of the guest is compared with one that the clock
-saw, the clock's own resolution is in the guest's favour.
+Only the instruction clock sees anything. witness_names.py has the values of names.
 """
 
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
-from typing import TypeVar
 
-from benchgate.base.cells import Lane
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import VerifiedRun
 from benchgate.base.statistics.histogram import Histogram, bounds
-from benchgate.base.system.systems import System, plain_name
-from benchgate.base.text import suggestion
-from benchgate.base.workload.metrics import SECOND_NS, MetricKind, is_length
+from benchgate.base.system.systems import System
 from benchgate.base.workload.witness import (
-    EVENTS,
-    FIGURES,
-    LINE,
+    COUNT,
     OF_WORKERS,
-    PROGRAM,
-    RUN,
-    SPENT,
-    UNITS,
+    OUTSIDE,
     Claim,
+    ClaimTerm,
     Promise,
     WitnessedPromise,
     of_machine,
+    parse,
 )
 from benchgate.base.workload.workloads import Workload
-from benchgate.insn.counts import OF_PROGRAM, TOTAL, WORK
-from benchgate.insn.counts import witnessed as counts_by_name
-from benchgate.insn.memory_log import TOUCHED, WINDOW
-from benchgate.judge.accounts.threads.worker_sleeps import WorkerSleeps, worker_sleeps
+from benchgate.insn.counts import PROGRAMS
+from benchgate.judge.checks.witness_names import RunNames, UnseenError
 from benchgate.judge.run_files import RunFiles
 
-_Value = TypeVar("_Value")
-_MEMORY = {"reads": ("reads",), "writes": ("writes",), "lines": ("local", "remote"), TOUCHED: (TOUCHED,)}
-"""Maps a name to what it is the sum of."""
+_USUAL = parse(f"{OUTSIDE} <= {PROGRAMS} / 10", lambda _: COUNT)
+"""Holds for a workload that says nothing of what it does before and after its work."""
 _STRAY = 1
 """So many waits of each worker are not held against a histogram: a thread that moves between two vCPUs, whose
 times differ by up to a step of the clock, may time less than the machine saw."""
@@ -56,8 +44,12 @@ _SHOWN = 6
 """The most decimals of a value in a sentence."""
 
 
-class UnseenError(Exception):
-    """Why the machine did not see what a name stands for."""
+_USUALLY = Promise(
+    because="a workload does in its window what it reports; one that needs more around it says how much, by "
+    f"a claim of `{OUTSIDE}`",
+    when={},
+    claims=(_USUAL,),
+)
 
 
 def witnessed(
@@ -65,9 +57,11 @@ def witnessed(
 ) -> tuple[WitnessedPromise, ...]:
     params = dict(verified_run.run.cell.params)
     made = [promise for promise in workload.promises if promise.is_made(params)]
-    if verified_run.void or not made:
+    if verified_run.void:
         return ()
-    seen = _RunNames(verified_run, files, workload, system)
+    seen = RunNames(verified_run, files, workload, system)
+    if not any(OUTSIDE in promise.names for promise in made):
+        _claimed(_USUALLY, seen)
     found_of = (
         (promise, _contained(promise, seen) if promise.histogram else _claimed(promise, seen))
         for promise in made
@@ -75,7 +69,7 @@ def witnessed(
     return tuple(replace(seen_of, of_threads=promise.needs_threads) for promise, seen_of in found_of)
 
 
-def _claimed(promise: Promise, seen: _RunNames) -> WitnessedPromise:
+def _claimed(promise: Promise, seen: RunNames) -> WitnessedPromise:
     reasons = []
     for claim in promise.claims:
         try:
@@ -95,7 +89,8 @@ def _claimed(promise: Promise, seen: _RunNames) -> WitnessedPromise:
                 f"the machine contradicts the guest: `{claim.text}` does not hold: {text}. It must, because "
                 f"{promise.because}"
             )
-        return WitnessedPromise(claim.text, promise.because, seen=text, figures=_figures(claim))
+        exact = _exact(claim) if seen.tells_results else ()
+        return WitnessedPromise(claim.text, promise.because, text, figures=_figures(claim), exact=exact)
     return WitnessedPromise(promise.text, promise.because, why="; ".join(dict.fromkeys(reasons)))
 
 
@@ -120,6 +115,29 @@ def _figures(claim: Claim) -> tuple[str, ...]:
     return tuple(_what(name) for name in claim.names if not of_machine(name))
 
 
+def _exact(claim: Claim) -> tuple[str, ...]:
+    """What the guest reports and the claim says is equal to what the machine itself has: to calls that
+    succeeded, to what it measured or to what the kernel did. A call that was made may have failed."""
+    if claim.signs != ("==",):
+        return ()
+    pairs = (claim.sides, claim.sides[::-1])
+    return tuple(
+        _what(side.word)
+        for side, other in pairs
+        if _is_of_all(side) and other.names() and all(map(_is_of_results, other.names()))
+    )
+
+
+def _is_of_all(side: ClaimTerm) -> bool:
+    """Whether the side is one figure of the guest, of all its workers together."""
+    is_plain = not side.parts and side.number is None and not of_machine(side.word)
+    return is_plain and not side.word.startswith(("most.", "least."))
+
+
+def _is_of_results(name: str) -> bool:
+    return bool(of_machine(name)) and not name.removeprefix("total.").startswith(("syscalls", "bytes."))
+
+
 def _what(name: str) -> str:
     first, _, rest = name.partition(".")
     return rest if first in OF_WORKERS else name
@@ -128,7 +146,7 @@ def _what(name: str) -> str:
 # ---- histograms, bucket by bucket
 
 
-def _contained(promise: Promise, seen: _RunNames) -> WitnessedPromise:
+def _contained(promise: Promise, seen: RunNames) -> WitnessedPromise:
     """Each length that the machine saw of the workers who report the histogram is in it, as itself or as a
     longer one: from each bucket on the guest has at least as many values. Which thread a worker is need not
     be known: of all threads those count that have the fewest."""
@@ -162,167 +180,3 @@ def _not_in(histogram: Histogram, waits: Sequence[Sequence[int]], reporters: int
                 f"the machine saw {longer:,} waits of these workers that were"
             )
     return ""
-
-
-# ---- the values of names
-
-
-class _RunNames:
-    def __init__(
-        self, verified_run: VerifiedRun, files: RunFiles, workload: Workload, system: System
-    ) -> None:
-        self.found, self.files, self.workload, self.system = verified_run, files, workload, system
-        self._params = dict(verified_run.run.cell.params)
-
-    def value(self, name: str) -> Fraction:
-        if name in self._params:
-            _, size = UNITS.get(self.workload.params[name].unit, UNITS[""])
-            return Fraction(int(self._params[name])) * size
-        if name in RUN:
-            return Fraction(self.found.run.cell.cpus if name == "cpus" else len(self.found.workers))
-        if of_machine(name):
-            self.require_clock()
-            return self._seen(name)
-        if name in self.workload.metrics:
-            return self._metric(name)
-        return self._reported(name)
-
-    # what the machine saw
-
-    def require_clock(self) -> None:
-        lane = self.found.run.lane
-        if lane is not Lane.INSN:
-            raise UnseenError(f"only the instruction clock sees that, and this is lane {lane}")
-
-    def _seen(self, name: str) -> Fraction:
-        if name in ("work", "total"):
-            return Fraction(getattr(self.found, name))
-        if name.startswith("away."):
-            _, histogram, what = name.split(".")
-            reporters, sleeps = self.reporters(histogram), self.sleeps
-            look = {"count": sleeps.count, "sum": sleeps.sum, "max": sleeps.longest}
-            return Fraction(look[what](reporters))
-        if name.startswith(SPENT):
-            reporters = self.reporters(name.removeprefix(SPENT))
-            ticks = sum(worker.end - worker.start for worker in self.found.workers if worker.id in reporters)
-            return ticks * self.ns_of_tick
-        plain = name.removeprefix(f"{TOTAL}.")
-        if plain == LINE or plain in _MEMORY:
-            return Fraction(self._of_memory(plain))
-        window = WORK if plain == name else TOTAL
-        return Fraction(self._counted(window, plain))
-
-    def _of_memory(self, name: str) -> int:
-        """Of the total window, which a machine with memory books."""
-        books, machine = self.files.clock.memory, self.system.memory_machine
-        if books is None or machine is None:
-            raise UnseenError("only a machine with memory (--machine) counts it")
-        if name == LINE:
-            return machine.line
-        cpus, summed = [cpu.counts for cpu in books.phases[WINDOW]], _MEMORY[name]
-        if any(what not in counts for counts in cpus for what in summed):
-            raise UnseenError(f"its clock's log has no `{name}` (an earlier version)")
-        return sum(counts[what] for counts in cpus for what in summed)
-
-    def _counted(self, window: str, name: str) -> int:
-        counts = self.files.clock.counts
-        if counts is None:
-            raise UnseenError(
-                "its clock's log counts no such thing (an earlier version, QEMU before 9.1, or killed)"
-            )
-        span = counts.total if window == TOTAL else counts.work
-        if span is None:
-            raise UnseenError(f"its guest marks no {window} window")
-        known = counts_by_name(span.vcpus, self._calls)
-        if name.startswith(PROGRAM):
-            name = f"{EVENTS}{OF_PROGRAM}{name.removeprefix(PROGRAM)}"
-        if name not in known:
-            place = "`observe.calls`" if name.startswith(("syscalls.", "bytes.")) else "`observe`"
-            raise UnseenError(
-                f"system {plain_name(self.system.name)} names no `{name}` ({place} in its YAML)"
-            )
-        return known[name]
-
-    @cached_property
-    def _calls(self) -> Mapping[str, int]:
-        observe = self.system.observe
-        return {name: call.number for name, call in observe.calls.items()} if observe else {}
-
-    @cached_property
-    def sleeps(self) -> WorkerSleeps:
-        schedule = self.files.schedule
-        if schedule is None:
-            raise UnseenError(self.files.unobserved or "its threads were not recorded (--threads)")
-        slept = worker_sleeps(schedule, self.files.clock, self.found)
-        if slept is None:
-            raise UnseenError("the record of its threads was full before the window closed")
-        return slept
-
-    def waits(self, promise: Promise) -> list[list[int]]:
-        """By thread: how long it took until it ran, after each wake-up by another worker in the promise's
-        time; the shortest first."""
-        names = {name for term in (promise.since, promise.until) if term for name in term.names()}
-        marked, values = self.files.marked, {name: self.value(name) for name in names}
-        since = marked.work_begin + (promise.since.value(values) if promise.since else 0)
-        until = marked.total_begin + promise.until.value(values) if promise.until else marked.work_end
-        waits = self.sleeps.waits
-        if waits is None:
-            raise UnseenError("its record of threads does not say what the guest read (an earlier version)")
-        return [sorted(wait.length for wait in some if since <= wait.time < until) for some in waits]
-
-    # what the guest says
-
-    def _metric(self, name: str) -> Fraction:
-        if name not in self.found.metrics:
-            raise UnseenError(f"its metric {name} has no value")
-        value = Fraction(self.found.metrics[name])
-        return value / SECOND_NS if self.workload.metrics[name].kind is MetricKind.RATE else value
-
-    def _reported(self, name: str) -> Fraction:
-        first, _, rest = name.partition(".")
-        what = rest if first in OF_WORKERS else name
-        is_time = is_length(what, self.workload.metrics) and not what.endswith(".count")
-        length = self.ns_of_tick if is_time else 1
-        return self._plain(first, what) * length
-
-    def _plain(self, first: str, what: str) -> Fraction:
-        if first == "result":
-            return Fraction(self._known(what.partition(".")[2], self.found.result, "result"))
-        pick: Callable[[Sequence[int]], int] = {"most": max, "least": min}.get(first, sum)
-        histogram, dot, figure = what.rpartition(".")
-        if not dot:
-            reports = self.found.workers
-            values = [self._known(what, report.values, f"value of worker {report.id}") for report in reports]
-            if not values:
-                raise UnseenError("its guest reports no workers")
-            return Fraction(pick(values))
-        if figure not in FIGURES:
-            raise VerifyError(f"a promise names `{what}`; a histogram has {', '.join(FIGURES)}")
-        if first not in OF_WORKERS:
-            return Fraction(int(getattr(self.histogram(histogram), figure)))
-        return Fraction(pick([int(getattr(one, figure)) for one in self.by_worker(histogram)]))
-
-    def histogram(self, name: str) -> Histogram:
-        return self._known(name, self.found.histograms, "histogram")
-
-    def reporters(self, histogram: str) -> frozenset[int]:
-        """The workers that have values in it."""
-        return frozenset(worker for worker, one in enumerate(self.by_worker(histogram)) if one.count)
-
-    def by_worker(self, name: str) -> tuple[Histogram, ...]:
-        return self._known(name, self.files.transcript.histograms, "histogram")
-
-    def _known(self, name: str, known: Mapping[str, _Value], what: str) -> _Value:
-        if name not in known:
-            there = f"there are {', '.join(known)}" if known else "there is none"
-            raise VerifyError(
-                f"a promise of {self.workload.name} is of a {what} `{name}`, which the guest did not report; "
-                f"{suggestion(name, known, there)}"
-            )
-        return known[name]
-
-    @property
-    def ns_of_tick(self) -> Fraction:
-        if self.found.hz is None:
-            raise UnseenError("its guest does not say its hz (wire format version 2)")
-        return Fraction(SECOND_NS, self.found.hz)

@@ -28,7 +28,7 @@ from benchgate.base.workload.scenarios import PREFIX as SCENARIO
 from benchgate.base.workload.workloads import UNVERIFIED
 from benchgate.judge.gates import verified
 from benchgate.judge.gates.arm_checks import broken_arm, known_arm
-from benchgate.judge.gates.wording import informing, ruling, subject
+from benchgate.judge.gates.wording import claimed, informing, ruling, subject, with_words
 
 Judge = Callable[[Gate, GateInput], Ruling]
 
@@ -84,11 +84,20 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
         result = rule(gate, measured)
     if not isinstance(result, Ruling):
         raise DecideError(f"{gate.id}: judge() of {gate.file or gate.kind} did not return a Ruling")
-    return result
+    return _with_claim(gate, measured, result)
 
 
 def _arms(gate: Gate, measured: GateInput) -> list[tuple[Cell, Arm]]:
     return [(cell, measured.arms[cell.id]) for cell in gate.cells if cell.id in measured.arms]
+
+
+def _with_claim(gate: Gate, measured: GateInput, result: Ruling) -> Ruling:
+    """The ruling says who says its figure, if that is not the machine."""
+    who = {arm.claimed[gate.metric] for _, arm in _arms(gate, measured) if gate.metric in arm.claimed}
+    if not who or gate.kind == verified.KIND or result.verdict.figure is None:
+        return result
+    text = with_words(result.verdict.reason, f"{gate.metric} is {claimed(who)}")
+    return replace(result, verdict=replace(result.verdict, reason=text))
 
 
 def _by_tool(gate: Gate, measured: GateInput) -> Ruling | None:

@@ -6,13 +6,13 @@ Takes numbers and text; gives strings without line breaks. Does not fail.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from benchgate.base.gates import Arm, Gate, Ruling, Verdict, Word
 from benchgate.base.statistics.stats import VISIBLE_STEP, Interval
 from benchgate.base.text import one_line
-from benchgate.base.workload.metrics import NS, time_size
+from benchgate.base.workload.metrics import NS, SeenBy, time_size
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
 LONGEST = 600
@@ -89,6 +89,19 @@ def subject(gate: Gate) -> str:
 
 def reason(word: Word, what: str, advice: str = "") -> str:
     return one_line(f"{word}: {what}" + (f"; next: {advice}" if advice else ""), LONGEST)
+
+
+def with_words(text: str, words: str) -> str:
+    """The reason with more words, before what to do next."""
+    what, then, advice = text.partition("; next: ")
+    return one_line(f"{what}; {words}{then}{advice}", LONGEST)
+
+
+def claimed(who: Collection[SeenBy]) -> str:
+    """How a figure is named that the machine did not measure."""
+    if SeenBy.GUEST in who:
+        return "claimed by the guest"
+    return "claimed by the guest, within what the machine saw"
 
 
 def where_time_goes(arm: Arm, look: str = "--measure") -> str:

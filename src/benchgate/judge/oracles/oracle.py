@@ -25,11 +25,13 @@ import contextlib
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from benchgate.base.cells import Params, ParamValue, Window
 from benchgate.base.errors import BootError, HostError, OracleError, UsageError, VerifyError
 from benchgate.base.jsonfields import as_json
 from benchgate.base.runs import OracleRun, WorkerReport
+from benchgate.base.statistics.histogram import Histogram
 from benchgate.base.text import one_line
 from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.base.workload.workloads import Workload
@@ -190,8 +192,14 @@ def check_answers(
 
 
 def reported(
-    transcript: Transcript, seen: OracleRun, windows: Mapping[Window, int], hz: int | None
+    transcript: Transcript,
+    seen: OracleRun,
+    windows: Mapping[Window, int],
+    hz: int | None,
+    measured: Mapping[str, Histogram] = MappingProxyType({}),
 ) -> MetricSource:
-    """`windows` are in a unit of which `hz` make one second."""
+    """`windows` are in a unit of which `hz` make one second; `measured` has what the machine measured."""
     in_ns = {window: length * SECOND_NS / hz for window, length in windows.items()} if hz else None
-    return MetricSource(transcript.reports, transcript.result, seen.histograms, transcript.hz, in_ns)
+    return MetricSource(
+        transcript.reports, transcript.result, seen.histograms, transcript.hz, in_ns, measured
+    )

@@ -23,7 +23,7 @@ from benchgate.base.system.observe import (
 )
 from benchgate.base.yaml.keys import Either, Table
 from benchgate.base.yaml.yamlfile import Section
-from benchgate.plan.system_keys import ASK, EVENT, EXPRESSION, HOOKS, OBSERVED_THREAD
+from benchgate.plan.system_keys import ASK, EVENT, EXPRESSION, HOOKS, MOVE, OBJECT, OBSERVED_THREAD
 
 _MOST_PLACES, _MOST_EVENTS = 12, 24
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
@@ -54,6 +54,7 @@ def read(top: Section, guest: Architecture) -> ObserveDefinition | None:
         words.refuse("expected two symbols, at the begin and at the end of the code", "text")
         text = ()
     hooks += _events(words)
+    hooks += _objects(words)
     calls = _calls(words, guest)
     words.close()
     return ObserveDefinition(
@@ -91,6 +92,19 @@ def _events(words: Section) -> Iterator[Hook]:
         with events.optional(name) as keys:
             yield Hook(HookKind.EVENT, _places(keys), _values(keys, EVENT), name=name)
     events.close()
+
+
+def _objects(words: Section) -> Iterator[Hook]:
+    objects = words.section("objects")
+    if objects is None:
+        return
+    for name in objects.keys():  # noqa: SIM118 - a Section
+        _check_name(objects, name)
+        with objects.optional(name) as moves:
+            for kind in OBJECT:
+                with moves.optional(kind) as keys:
+                    yield Hook(HookKind(kind), _places(keys), _values(keys, MOVE))
+    objects.close()
 
 
 def _check_name(words: Section, name: str) -> None:

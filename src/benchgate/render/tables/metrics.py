@@ -27,6 +27,8 @@ COLUMNS = (
 )
 """The heading, Markdown's rule below it, and the order in which columns are left out on a terminal: largest
 first, 0 never."""
+CLAIMED = ", claimed"
+"""Stands behind a number that only the guest says, on a clock that measures others itself."""
 NAMES = tuple(name for name, _, _ in COLUMNS)
 MERGED = (
     "median is that of the runs' own figures, which the gates use; merged is the percentile of all counted "
@@ -73,7 +75,7 @@ def _row(figures: MetricFigures) -> tuple[str, ...]:
     return (
         figures.metric.name,
         figures.arm.name,
-        units.shown(figures.spread.median, figures.unit),
+        units.shown(figures.spread.median, figures.unit) + (CLAIMED if figures.is_claimed else ""),
         columns.NOTHING if figures.merged is None else units.shown(figures.merged, figures.unit),
         units.span(figures.spread, figures.unit),
         _factor(figures),

@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.system.observe import Hook, HookKind, ObserveDefinition, formula
+from benchgate.base.system.observe import Hook, HookKind, ObserveDefinition, SystemCall, formula
+from benchgate.base.workload.operations import Operation
 from benchgate.build.toolchain import compiler
 from benchgate.insn.observe.ctypes import NoTypes
 from benchgate.insn.observe.dwarf import read_dwarf
+from benchgate.insn.observe.program import with_operations
 from benchgate.insn.observe.resolve import observed, types_of
-from benchgate.insn.symbols import addresses_of
+from benchgate.insn.symbols import addresses_of, read_symbols
 
 SOURCE = """
 struct entity { int weight; unsigned cpu; };
@@ -108,14 +110,57 @@ def test_a_file_that_is_enough_to_count(program: Path) -> None:
     both = replace(of, hooks=(*of.hooks, Hook(HookKind.FAULT, ("switch_to", "none?")), event))
     text = observed(both, where, types_of(program), threads=False)
     assert text.splitlines() == [
-        *("insn-observe 1", "text 0 0"),
-        *("hook switch", f"at {where['switch_to'][0]:x}"),
+        *("insn-observe 1", "text 0 0", "id t #8 + l4"),
+        *("hook switch", f"at {where['switch_to'][0]:x}", "to a1"),
         *("hook fault", f"at {where['switch_to'][0]:x}"),
         *("hook event woken", f"at {where['wake'][0]:x}", "adds a0"),
         "end",
     ]
     with pytest.raises(VerifyError, match=r"observe.fault.at: this kernel has no symbol `none`"):
         observed(replace(of, hooks=(Hook(HookKind.FAULT, ("none",)),)), where, NoTypes(), threads=False)
+
+
+def test_objects_and_interrupts_that_the_kernel_does_not_have_are_left_out(program: Path) -> None:
+    where, put, get = addresses_of(program), HookKind.PUT, HookKind.GET
+    moves = (
+        Hook(put, ("wake",), {"object": (formula("arg0"),)}),
+        Hook(get, ("wake",), {"object": (formula("arg1->gone"),)}),
+        Hook(get, ("none",), {"object": (formula("arg0"),)}),
+    )
+    of = observation()
+    names = {**of.values, "interrupt": (formula("none"),)}
+    both = replace(of, values=names, hooks=(*of.hooks, *moves))
+    for threads in (False, True):
+        text = observed(both, where, types_of(program), threads=threads)
+        at = f"at {where['wake'][0]:x}"
+        assert text.splitlines()[-4:-1] == ["hook put", at, "object a0"]
+        assert "interrupt" not in text
+    known = {**of.values, "interrupt": (formula("none"), formula("cpu + 1"))}
+    text = observed(replace(of, values=known), where, types_of(program), threads=False)
+    assert text.splitlines()[3] == "interrupt v #1 +"
+
+
+def test_a_workload_asks_for_spans_of_the_calls_that_a_system_has(program: Path) -> None:
+    """Of each side the system's calls; if it names none of them, the functions of the program."""
+    begin, end = next((at, to) for at, to, name in symbols(program) if name == "switch_to")
+    operations = {
+        "latency": Operation(("syscalls.write", "program.switch_to"), ("syscalls.none", "program.switch_to")),
+        "sleep": Operation(("wake",), ("syscalls.read", "syscalls.write")),
+        "never": Operation(("wake",), ("syscalls.none", "program.none")),
+    }
+    calls = {"write": SystemCall(1), "read": SystemCall(0), "restart_syscall": SystemCall(219)}
+    text = with_operations("insn-observe 1\ntext 0 0\nend\n", operations, calls, program)
+    assert text.splitlines() == [
+        *("insn-observe 1", "text 0 0", "restart 219"),
+        *("operation latency", "from call 1", f"to function {begin:x} {end:x}"),
+        *("operation sleep", "from wake", "to call 0", "to call 1"),
+        "end",
+    ]
+
+
+def symbols(program: Path) -> list[tuple[int, int, str]]:
+    read = read_symbols(program)
+    return list(zip(read.addresses, read.ends, read.names, strict=True))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from benchgate.base.cells import Lane, Placement
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Word
-from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
+from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind, SeenBy
 from benchgate.judge.gates import check, judge
 from tests.unit.factories import POLICY, arm, cell, measurement
 
@@ -157,3 +157,28 @@ def test_a_length_of_time_is_compared_in_ns(unit: str, hz: tuple[int, ...], word
     gate = limit(settings=(("unit", "ns"),))
     verdict = rule(replace(of, measurements={**of.measurements, "wake_p99": timed}), gate).verdict
     assert verdict.outcome is word, verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("who", "words"),
+    [
+        ({"wake_p99": SeenBy.GUEST}, "; wake_p99 is claimed by the guest"),
+        ({"wake_p99": SeenBy.BOTH}, "; wake_p99 is claimed by the guest, within what the machine saw"),
+        ({"wake_p50": SeenBy.GUEST}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_gate_says_that_its_figure_is_only_claimed(who: dict[str, SeenBy], words: str) -> None:
+    for sample, word in ((880.0, Word.PASS), (950.0, Word.FAIL)):
+        plain = measured([sample] * 5, Lane.INSN)
+        verdict, before = rule(replace(plain, claimed=who)).verdict, rule(plain).verdict
+        assert verdict.outcome is word
+        what, then, advice = before.reason.partition("; next: ")
+        assert verdict.reason == f"{what}{words}{then}{advice}"
+
+
+def test_a_gate_without_a_figure_claims_nothing() -> None:
+    of = replace(measured([880.0] * 5, Lane.INSN), claimed={"wake_p99": SeenBy.GUEST})
+    assert "claimed" not in rule(replace(of, invalid=("0001: wrong",))).verdict.reason
+    gate = Gate("pipe", "verified", None, cell(2), "wake_p99")
+    assert "claimed" not in rule(of, gate).verdict.reason

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from benchgate.base.cells import Lane
 from benchgate.base.gates import Verdict, Word
-from benchgate.base.workload.metrics import OF_THREADS, Metric, MetricDirection, MetricKind
+from benchgate.base.workload.metrics import OF_THREADS, Metric, MetricDirection, MetricKind, SeenBy
 from benchgate.evidence.rows import RunRow
 from benchgate.render.figures import series_of
 from benchgate.render.tables import metrics
@@ -159,3 +159,16 @@ def test_a_comparison_of_two_systems_is_not_shown_as_a_speedup() -> None:
     (series,) = series_of(replace(scaled_view(), verdicts=(verdict,)))
     assert {seen.threshold for arm in series.arms for seen in arm.speedups.values()} == {None}
     assert all(seen.ratio > 1.9 for arm in series.arms for seen in arm.speedups.values())
+
+
+def test_a_figure_that_only_the_guest_says_says_so_beside_its_number() -> None:
+    given = served(limit())
+    insn = [replace(row, lane=Lane.INSN) for row in given.rows]
+    who = {name: {"rps": SeenBy.GUEST, "wake_p99": SeenBy.MACHINE} for name in (cell(1).id, cell(2).id)}
+    lines = table(replace(given, rows=tuple(insn), who_says=who))
+    for said, line in zip(("1,002 requests/s", "1,802 requests/s"), lines[2:4], strict=True):
+        assert line.startswith("rps")
+        assert f"  {said}, claimed  " in line
+    assert not any("claimed" in line for line in lines if line.startswith("wake_p99"))
+    # in wall time all figures are the guest's, which is said once
+    assert not any("claimed" in line for line in table(replace(given, who_says=who)))

@@ -72,6 +72,9 @@ struct arch {
     bool (*ends_with_call)(const uint8_t *end); // the instruction before `end` calls a function
     uint64_t (*unsigned_pointer)(uint64_t pointer); // without the signature that it may have; NULL: it has none
     enum arch_act (*act)(const struct arch_insn *insn);
+    bool (*returns)(const struct arch_insn *insn); // from a function
+    size_t call_length; // of the instruction with which a 64-bit program enters its kernel
+    const char *result; // the register with what a system call or a function gives
     // The registers with a system call's number, and with the CPU's privilege: in a user program those bits of
     // it have that value.
     const char *call, *level;

@@ -39,6 +39,12 @@ static enum arch_kind kind(const struct arch_insn *insn) {
     return reads_clock(code) ? ARCH_READS_CLOCK : ARCH_OTHER;
 }
 
+// ret by the usual register, with or without authentication.
+static bool returns(const struct arch_insn *insn) {
+    uint32_t code = code_of(insn);
+    return code == 0xd65f03c0 || (code & 0xfffffbff) == 0xd65f0bff;
+}
+
 // `movz xzr, #0x4c00 + KIND`
 static int mark(const struct arch_insn *insn) {
     uint32_t code = code_of(insn);
@@ -264,6 +270,9 @@ const struct arch arch_arm = {
     .ends_with_call = ends_with_call,
     .unsigned_pointer = unsigned_pointer,
     .act = act,
+    .returns = returns,
+    .call_length = 4,
+    .result = "x0",
     .call = "x8",
     .level = "cpsr",
     .level_bits = 0xc,

@@ -50,6 +50,11 @@ static enum arch_kind kind(const struct arch_insn *insn) {
     return reads_clock(code) ? ARCH_READS_CLOCK : ARCH_OTHER;
 }
 
+// ret, and c.jr ra.
+static bool returns(const struct arch_insn *insn) {
+    return code_of(insn) == (insn->length == 2 ? 0x8082 : 0x00008067);
+}
+
 // `slti x0, s2, 0x400 + KIND`
 static int mark(const struct arch_insn *insn) {
     uint32_t code = code_of(insn);
@@ -286,6 +291,9 @@ const struct arch arch_riscv = {
     .link = "ra",
     .ends_with_call = ends_with_call,
     .act = act,
+    .returns = returns,
+    .call_length = 4,
+    .result = "a0",
     .call = "a7",
     .level = "priv",
     .level_bits = 3,

@@ -180,6 +180,11 @@ static enum arch_flow flow(const struct arch_insn *insn, int64_t *by) {
     return *at == 0xc3 || *at == 0xc2 ? ARCH_RETURNS : ARCH_STRAIGHT;
 }
 
+static bool returns(const struct arch_insn *insn) {
+    int64_t by;
+    return flow(insn, &by) == ARCH_RETURNS;
+}
+
 static enum arch_kind kind(const struct arch_insn *insn) {
     const uint8_t *b = insn->bytes;
     if (b[0] == 0xf3 && b[1] == 0x90)
@@ -288,6 +293,9 @@ const struct arch arch_x86 = {
     .synchronises = synchronises,
     .remaps = remaps,
     .act = act,
+    .returns = returns,
+    .call_length = 2,
+    .result = "rax",
     .call = "rax",
     .level = "cs",
     .level_bits = 3,

@@ -7,6 +7,7 @@
 #include "delays.h"
 #include "marks.h"
 #include "mmio.h"
+#include "operations.h"
 #include "polls.h"
 #include "profile.h"
 #include "stacks.h"
@@ -45,8 +46,8 @@ static struct spin find_spin(const struct qemu_plugin_tb *tb, size_t total) {
 
 // The guest reads its clock, and QEMU will ask for the time. The host's TSC is trapped instead (tsc.c).
 static void reads_clock(unsigned vcpu, void *unused) {
-    (void)vcpu, (void)unused;
-    clock_spin_read();
+    (void)unused;
+    operations_shown(vcpu, clock_spin_read());
 }
 
 static void instrument(struct qemu_plugin_insn *insn, const struct arch_insn *seen, size_t left) {
@@ -80,13 +81,15 @@ void blocks_translated(struct qemu_plugin_tb *tb) {
     stacks_block(tb, total);
     access_block(tb, total);
     delays_block(tb, total);
-    counts_block();
+    counts_block(tb, total);
     uint64_t at = qemu_plugin_tb_vaddr(tb);
+    operations_block(at);
     for (size_t i = 0; i < total; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
         struct arch_insn seen;
         if (look_at(insn, &seen)) {
             delays_instruction(insn, &seen, total - i, at);
+            operations_instruction(insn, &seen, at, total - i);
             instrument(insn, &seen, total - i);
             stacks_instruction(insn, &seen, at);
             counts_instruction(insn, &seen, at);

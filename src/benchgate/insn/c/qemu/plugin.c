@@ -13,6 +13,7 @@
 #include "journal.h"
 #include "libc.h"
 #include "marks.h"
+#include "operations.h"
 #include "placement.h"
 #include "polls.h"
 #include "pool.h"
@@ -214,7 +215,8 @@ static void ended(void) {
     delays_report();
     sharing_report(clock_here());
     threads_report(clock_here());
-    counts_report();
+    counts_report(clock_here());
+    operations_report();
     uint64_t guest_tsc = 0;
     for (unsigned c = 0; c < vcpu_count; c++)
         guest_tsc += counter_clock_reads(c);
@@ -294,6 +296,8 @@ static const char *requests(unsigned vcpus, struct settings *s) {
         why = polls_setup(vcpus);
     if (!why)
         why = counts_setup(s->observe, s->bytes, vcpus);
+    if (!why && !s->lines)
+        why = operations_setup(s->observe, vcpus);
     return !why && s->events ? events_setup(s->events, vcpus, s->lines) : why;
 }
 

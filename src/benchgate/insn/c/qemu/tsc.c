@@ -8,6 +8,7 @@
 #include "journal.h"
 
 #include "libc.h"
+#include "operations.h"
 
 #include <link.h>
 #include <signal.h>
@@ -67,6 +68,7 @@ static void trapped(int number, siginfo_t *info, void *context) {
     if (clock_self >= 0) {
         clock_checks.tsc_traps++;
         now = is_guest_clock ? clock_spin_read() : clock_seen();
+        operations_shown((unsigned)clock_self, now);
     } else if (at >= text_begin && at < text_end)
         now = clock_seen(); // QEMU itself, when it starts or stops the guest's clock
     else

@@ -1,7 +1,8 @@
 // Lines of the log:
 //   counted NAME                    what is counted, before the first count
-//   counting SPAN BEGIN END         SPAN: total (the window) or work (from the first worker's begin to the last
-//                                   one's end); times in ns. Its counts follow:
+//   counting SPAN BEGIN END         SPAN: total (the window), work (from the first worker's begin to the last
+//                                   one's end) or whole (from the program's start to the end); times in ns. Its
+//                                   counts follow:
 //   saw SPAN VCPU NAME VALUE        those that are not 0
 //   called SPAN VCPU NUMBER TIMES BYTES    a system call; BYTES: how many it was asked to move, or `-`
 //   uncounted                       the lines before those of the console have no room any more
@@ -15,9 +16,11 @@
 #if INSN_API >= 3 && !defined INSN_UNCOUNTED
 
 #include "blocks.h"
+#include "callees.h"
 #include "clock.h"
 #include "journal.h"
 #include "marks.h"
+#include "returns.h"
 #include "threads_guest.h"
 #include "threads_hooks.h"
 
@@ -39,6 +42,7 @@ enum {
     EXITS,
     INSTRUCTIONS,
     WORKED,
+    PROGRAMS,
     EVENTS // from here on: those of the system
 };
 
@@ -66,11 +70,12 @@ static struct hooks hooks;
 static char names[MOST][HOOKS_NAME + 8];
 static bool is_counted[MOST], is_announced, is_blind, is_full, hook_tells_bytes;
 static unsigned slot_of_hook[HOOKS_MOST];
+static enum callees_deed deed_of_hook[HOOKS_MOST];
 static uint8_t lengths[NUMBERS]; // 1 + the argument that says how many bytes, or 0
 static unsigned slots, vcpus;
 static struct qemu_plugin_scoreboard *score;
 static struct calls *made; // by vCPU
-static struct moment total_begin, work_begin, work_end, total_end, said, now;
+static struct moment total_begin, work_begin, work_end, total_end, said, now, whole_begin, whole_end;
 static uint64_t near_hooks[64]; // a bit for each address of a hook, modulo 4096
 
 static void name(unsigned slot, const char *group, const char *word) {
@@ -88,6 +93,7 @@ static void name_all(void) {
         [HALTS] = "halts",       [IPIS] = "ipis",         [FAULTS] = "faults",
         [WAKES] = "wakes",       [SWITCHES] = "switches", [FORKS] = "forks",
         [EXITS] = "exits",       [WORKED] = "worked",     [INSTRUCTIONS] = "instructions",
+        [PROGRAMS] = "programs",
     };
     for (unsigned i = 0; i < EVENTS; i++)
         name(i, "", plain[i]);
@@ -141,6 +147,7 @@ static unsigned slot_of(const struct hook *h) {
 
 static void know_hook(unsigned n) {
     const struct hook *h = &hooks.all[n];
+    deed_of_hook[n] = h->kind == HOOK_EVENT ? callees_deed(h->name) : CALLEES_HAPPENS;
     slot_of_hook[n] = slot_of(h);
     hook_tells_bytes |= h->bytes.length != 0;
     for (unsigned i = 0; i < h->places; i++)
@@ -174,7 +181,9 @@ const char *counts_setup(const char *observed, const char *text, unsigned count)
         know_hook(n);
     made = calloc(count, sizeof *made);
     bool has_memory = made && make(&total_begin) && make(&work_begin) && make(&work_end) &&
-                      make(&total_end) && make(&said) && make(&now);
+                      make(&total_end) && make(&said) && make(&now) &&
+                      make(&whole_begin) && make(&whole_end);
+    whole_begin.is_known = true; // all its counts are 0
     score = has_memory ? qemu_plugin_scoreboard_new(APART) : NULL;
     return score ? NULL : "no memory for counts";
 }
@@ -220,6 +229,17 @@ static void may_send(unsigned vcpu, void *unused) {
         add(vcpu, IPIS, 1);
 }
 
+static void take(struct moment *moment, unsigned vcpu, uint64_t left, uint64_t time);
+
+// At a function of the program; how much it adds.
+static uint64_t called(enum callees_deed deed, unsigned vcpu) {
+    if (deed != CALLEES_STARTS)
+        return callees_count(deed, vcpu);
+    if (!total_begin.is_known) // what ran before, another program did
+        take(&whole_begin, vcpu, 0, clock_own(vcpu));
+    return 1;
+}
+
 static void reached(unsigned vcpu, void *data) {
     const struct hook *h = &hooks.all[(uintptr_t)data];
     guest_begin(vcpu);
@@ -228,6 +248,8 @@ static void reached(unsigned vcpu, void *data) {
     if (h->kind == HOOK_SYSCALL)
         add_call(vcpu, h->number.length ? program_run(&h->number, vcpu, 0) & UINT32_MAX : NUMBERS,
                  h->bytes.length ? bytes_of(program_run(&h->bytes, vcpu, 0)) : 0);
+    else if (deed_of_hook[(uintptr_t)data] != CALLEES_HAPPENS)
+        add(vcpu, slot_of_hook[(uintptr_t)data], called(deed_of_hook[(uintptr_t)data], vcpu));
     else
         add(vcpu, slot_of_hook[(uintptr_t)data],
             h->adds.length ? bytes_of(program_run(&h->adds, vcpu, 0)) : 1);
@@ -247,8 +269,9 @@ static void look_for_hooks(struct qemu_plugin_insn *insn, uint64_t address) {
     for (unsigned n = 0; n < hooks.count; n++) {
         const struct hook *h = &hooks.all[n];
         unsigned slot = slot_of_hook[n];
+        bool reads = h->when.length || h->adds.length || h->kind == HOOK_SYSCALL || deed_of_hook[n];
         for (unsigned i = 0; i < h->places && slot < MOST; i++)
-            if (h->at[i] == address && (h->when.length || h->adds.length || h->kind == HOOK_SYSCALL))
+            if (h->at[i] == address && reads)
                 call_back(insn, reached, n);
             else if (h->at[i] == address)
                 count(insn, slot);
@@ -259,10 +282,6 @@ enum level { NOT_READ, OF_PROGRAM, OF_KERNEL };
 
 static _Thread_local enum level level; // of the block
 
-void counts_block(void) {
-    level = NOT_READ;
-}
-
 // All of a block has one privilege: that of its vCPU, which is about to execute it.
 static bool is_of(enum level wanted) {
     bool is_user = false;
@@ -271,6 +290,12 @@ static bool is_of(enum level wanted) {
     if (level == NOT_READ)
         level = is_user ? OF_PROGRAM : OF_KERNEL;
     return level == wanted;
+}
+
+void counts_block(struct qemu_plugin_tb *tb, size_t instructions) {
+    level = NOT_READ;
+    if (score && !is_blind && is_of(OF_PROGRAM))
+        qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD, counter(PROGRAMS), instructions);
 }
 
 static void count_act(struct qemu_plugin_insn *insn, enum arch_act act) {
@@ -311,6 +336,7 @@ static void take(struct moment *moment, unsigned vcpu, uint64_t left, uint64_t t
         }
         at->values[INSTRUCTIONS] = clock_executed(c) - (c == vcpu ? left : 0);
         at->values[WORKED] = clock_work(c).worked - (c == vcpu ? left : 0);
+        at->values[PROGRAMS] -= c == vcpu ? left : 0; // a mark is a program's
         if (has_called)
             at->calls = made[c];
     }
@@ -340,6 +366,7 @@ static void announce(void) {
     for (unsigned i = 0; i < slots && !is_announced; i++)
         if (is_counted[i])
             journal_line("counted %s", names[i]);
+    returns_announce();
     is_announced = true;
 }
 
@@ -399,14 +426,18 @@ static void report(const char *span, const struct moment *begin, const struct mo
     journal_line("counting %s %" PRIu64 " %" PRIu64, span, begin->time, end->time);
     for (unsigned c = 0; c < vcpus; c++)
         say(span, c, &begin->vcpus[c], &begin->vcpus[c], &end->vcpus[c]);
+    if (begin != &whole_begin)
+        returns_report(begin == &work_begin);
 }
 
-void counts_report(void) {
+void counts_report(uint64_t time) {
     if (!score || is_blind)
         return;
     announce();
     report("total", &total_begin, &total_end);
     report("work", &work_begin, &work_end);
+    take(&whole_end, vcpus, 0, time);
+    report("whole", &whole_begin, &whole_end);
 }
 
 #else
@@ -420,7 +451,8 @@ void counts_vcpu(unsigned vcpu) {
     (void)vcpu;
 }
 
-void counts_block(void) {
+void counts_block(struct qemu_plugin_tb *tb, size_t instructions) {
+    (void)tb, (void)instructions;
 }
 
 void counts_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *seen, uint64_t address) {
@@ -436,7 +468,8 @@ size_t counts_line(size_t most) {
     return 0;
 }
 
-void counts_report(void) {
+void counts_report(uint64_t time) {
+    (void)time;
 }
 
 #endif

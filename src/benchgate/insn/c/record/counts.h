@@ -12,12 +12,13 @@
 // bytes, the number and the argument that says how many: `0:2:1:2`. Both may be NULL.
 const char *counts_setup(const char *observed, const char *lengths, unsigned vcpus);
 void counts_vcpu(unsigned vcpu); // it appeared; in its own thread
-void counts_block(void);         // a block is about to be instrumented, in its vCPU's thread
+// A block of so many instructions is about to be instrumented, in its vCPU's thread.
+void counts_block(struct qemu_plugin_tb *tb, size_t instructions);
 void counts_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *seen, uint64_t address);
 // A mark: `left` instructions of its block are left.
 void counts_mark(unsigned kind, unsigned vcpu, uint64_t left, uint64_t time);
 // Writes what changed since the last line, in at most so many bytes; how many.
 size_t counts_line(size_t most);
-void counts_report(void);
+void counts_report(uint64_t time); // at the end, which is at that time
 
 #endif

@@ -6,6 +6,7 @@
 #include "counter.h"
 #include "counts.h"
 #include "journal.h"
+#include "operations.h"
 #include "profile.h"
 #include "sharing.h"
 #include "stacks.h"
@@ -52,6 +53,7 @@ static void executed(unsigned vcpu, void *data) {
         record(kind, time);
     sharing_mark(kind, time);
     counts_mark(kind, vcpu, packed >> 8, time);
+    operations_mark(kind, vcpu, time);
     if (!opens && kind != MARKS_TOTAL_END)
         return;
     threads_window(opens, time);

@@ -12,7 +12,7 @@
 #define PIECE 256 // of an aligned address; never crosses a page
 #define PIECES 8
 
-enum { STACK = GUEST_ARGUMENTS, LINK, CALL, LEVEL, REGISTERS };
+enum { STACK = GUEST_ARGUMENTS, LINK, CALL, LEVEL, RESULT, REGISTERS };
 
 static struct reader {
     struct qemu_register *registers[REGISTERS];
@@ -44,6 +44,8 @@ static const char *name_of(unsigned which) {
         return blocks_arch->call;
     case LEVEL:
         return blocks_arch->level;
+    case RESULT:
+        return blocks_arch->result;
     default:
         return blocks_arch->arguments[which];
     }
@@ -112,6 +114,10 @@ uint64_t guest_link(unsigned vcpu) {
 
 uint64_t guest_call(unsigned vcpu) {
     return read_register(vcpu, CALL) & UINT32_MAX;
+}
+
+uint64_t guest_result(unsigned vcpu) {
+    return read_register(vcpu, RESULT);
 }
 
 bool guest_level(unsigned vcpu, bool *is_user) {

@@ -15,6 +15,7 @@ void guest_begin(unsigned vcpu);  // a new event: what was read before may have 
 uint64_t guest_argument(unsigned vcpu, unsigned number);
 uint64_t guest_stack(unsigned vcpu);
 uint64_t guest_link(unsigned vcpu); // the register that holds the return address; 0: there is none
+uint64_t guest_result(unsigned vcpu); // of a system call or a function that has just returned
 uint64_t guest_call(unsigned vcpu); // the number of a system call, when it is made
 // Whether it runs a program, and not the kernel; also while a block is translated. False: it cannot be read.
 bool guest_level(unsigned vcpu, bool *is_user);

@@ -38,8 +38,8 @@ static bool is_name(const char *text) {
 }
 
 static void kind(struct lines *r, struct hook *h) {
-    static const char *const names[] = {"fork",  "switch", "wake", "send",  "ask",     "migrate", "allow",
-                                        "exit",  "tick",   "yield", "syscall", "fault", "ipi"};
+    static const char *const names[] = {"fork", "switch", "wake",  "send",    "ask",   "migrate", "allow", "exit",
+                                        "tick", "yield",  "syscall", "fault", "ipi", "event",   "put",   "get"};
     const char event[] = "event ";
     lines_expect(r, "hook");
     if (r->failed)
@@ -50,7 +50,7 @@ static void kind(struct lines *r, struct hook *h) {
         return;
     }
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(names[i], r->rest) == 0) {
+        if (i != HOOK_EVENT && strcmp(names[i], r->rest) == 0) {
             h->kind = i;
             return;
         }
@@ -85,6 +85,62 @@ static void hook(struct lines *r, struct hook *h) {
     optional(r, "number", &h->number);
     optional(r, "bytes", &h->bytes);
     optional(r, "adds", &h->adds);
+    optional(r, "object", &h->object);
+}
+
+// The number of this function; a new one if it was not named before.
+static uint32_t function(struct lines *r, struct hooks *hooks) {
+    uint64_t begin = hex(r), end = hex(r);
+    for (unsigned i = 0; i < hooks->functions; i++)
+        if (hooks->function[i].begin == begin)
+            return HOOKS_FUNCTION + i;
+    if (hooks->functions == HOOKS_FUNCTIONS || begin >= end) {
+        lines_fail(r, "%s: there are more than %d functions, or this one is empty", r->key, HOOKS_FUNCTIONS);
+        return 0;
+    }
+    hooks->function[hooks->functions] = (struct hook_function){begin, end};
+    return HOOKS_FUNCTION + hooks->functions++;
+}
+
+static bool takes(struct lines *r, const char *word) {
+    size_t length = strlen(word);
+    bool is_it = !r->failed && strncmp(r->rest, word, length) == 0 && r->rest[length] == ' ';
+    r->rest += is_it ? length + 1 : 0;
+    return is_it;
+}
+
+static unsigned calls(struct lines *r, struct hooks *hooks, const char *key, uint32_t *into) {
+    unsigned count = 0;
+    do {
+        lines_expect(r, key);
+        if (count == HOOKS_CALLS)
+            lines_fail(r, "%s: there are more than %d calls", key, HOOKS_CALLS);
+        else if (takes(r, "call"))
+            into[count++] = (uint32_t)lines_number(r, 0, HOOKS_FUNCTION - 1);
+        else if (takes(r, "function"))
+            into[count++] = function(r, hooks);
+        else
+            lines_fail(r, "%s: `%s` is neither a call nor a function", key, r->rest);
+        lines_end(r);
+    } while (lines_next_is(r, key));
+    return count;
+}
+
+static void operation(struct lines *r, struct hooks *hooks, struct hook_operation *o) {
+    lines_expect(r, "operation");
+    size_t length = r->failed ? 0 : strlen(r->rest);
+    if (length < 1 || length > HOOKS_NAME || strchr(r->rest, ' ')) {
+        lines_fail(r, "operation: this is no name");
+        return;
+    }
+    memcpy(o->name, r->rest, length + 1);
+    if (lines_next_is(r, "from") && strcmp(r->rest, "wake") == 0) {
+        lines_expect(r, "from");
+        o->is_wake = true;
+    } else {
+        o->begins = calls(r, hooks, "from", o->from);
+    }
+    o->ends = calls(r, hooks, "to", o->to);
 }
 
 static void read_all(struct lines *r, struct hooks *hooks) {
@@ -102,11 +158,17 @@ static void read_all(struct lines *r, struct hooks *hooks) {
             lines_fail(r, "name: `%s` is not an expression", r->rest);
     }
     optional(r, "allowed", &hooks->allowed);
+    optional(r, "interrupt", &hooks->interrupt);
     while (lines_next_is(r, "hook") && hooks->count < HOOKS_MOST) {
         struct hook *h = &hooks->all[hooks->count++];
         hook(r, h);
         hooks->has[h->kind] = true;
     }
+    hooks->restart = UINT32_MAX;
+    if (lines_next_is(r, "restart"))
+        hooks->restart = (uint32_t)lines_single(r, "restart", 0, HOOKS_FUNCTION - 1);
+    while (lines_next_is(r, "operation") && hooks->operations < HOOKS_OPERATIONS)
+        operation(r, hooks, &hooks->operation[hooks->operations++]);
     lines_finish(r);
 }
 

@@ -4,8 +4,12 @@
 //   id PROGRAM                       optional: of a thread `t` (threads_program.h)
 //   name SIZE PROGRAM                optional: the address of its name
 //   allowed PROGRAM                  optional: its CPUs, one bit each
+//   interrupt PROGRAM                optional: whether the CPU is in the handler of an interrupt
 //   hook KIND, then `at ADDRESS` once or more, `only blocked` or not, then the programs of the kind, which are
 //                                    optional here; `event NAME`: a kind that only the system knows
+//   restart NUMBER                   optional: of the system call that goes on with one that a signal interrupted
+//   operation NAME, then `from wake`, or `from call NUMBER` and `from function BEGIN END` (hex), once or more; then
+//                                    `to call NUMBER` and `to function BEGIN END`, once or more
 //   end
 #ifndef THREADS_HOOKS_H
 #define THREADS_HOOKS_H
@@ -16,6 +20,10 @@
 #define HOOKS_MOST 48
 #define HOOKS_NAME 32
 #define HOOKS_PLACES 12
+#define HOOKS_OPERATIONS 4
+#define HOOKS_CALLS 32
+#define HOOKS_FUNCTIONS 16
+#define HOOKS_FUNCTION 0x10000u // added to the number of a function of the program, where a call's number stands
 
 enum hook_kind {
     HOOK_FORK,
@@ -32,6 +40,8 @@ enum hook_kind {
     HOOK_FAULT,
     HOOK_SEND_IPI,
     HOOK_EVENT,
+    HOOK_PUT, // the running thread's call writes bytes to an object; only for operations.h
+    HOOK_GET, // and reads
     HOOK_KINDS
 };
 
@@ -41,15 +51,32 @@ struct hook {
     uint64_t at[HOOKS_PLACES];
     bool only_blocked; // a wake-up of a thread that has blocked or is new; else nothing happens there
     char name[HOOKS_NAME + 1]; // of an event
-    struct program when, thread, from, to, blocked, dead, cpu, queue, mask, number, bytes, adds;
+    struct program when, thread, from, to, blocked, dead, cpu, queue, mask, number, bytes, adds, object;
+};
+
+// How the machine measures a histogram of the guest: from the entry of one of `from` to the exit of one of `to`.
+struct hook_operation {
+    char name[HOOKS_NAME + 1];
+    bool is_wake; // from the entry of the call in which another thread woke this one; no `from`
+    unsigned begins, ends;
+    uint32_t from[HOOKS_CALLS], to[HOOKS_CALLS];
+};
+
+// A function of the program.
+struct hook_function {
+    uint64_t begin, end;
 };
 
 struct hooks {
     uint64_t text_from, text_to, name_size;
-    struct program id, name, allowed;
+    struct program id, name, allowed, interrupt;
     unsigned count;
     bool has[HOOK_KINDS];
     struct hook all[HOOKS_MOST];
+    uint32_t restart; // the number of the system call that goes on with one that a signal interrupted
+    unsigned operations, functions;
+    struct hook_operation operation[HOOKS_OPERATIONS];
+    struct hook_function function[HOOKS_FUNCTIONS];
 };
 
 // NULL, or what is wrong with the file.

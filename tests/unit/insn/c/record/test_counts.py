@@ -43,7 +43,9 @@ size_t journal_line(const char *format, ...) {
     strcat(journal, "\n");
     return strlen(journal) - used;
 }
-uint64_t clock_executed(unsigned vcpu) { return 0; }
+uint64_t executed;
+uint64_t clock_own(unsigned vcpu) { return 77; }
+uint64_t clock_executed(unsigned vcpu) { return executed; }
 struct clock_work clock_work(unsigned vcpu) { return (struct clock_work){0}; }
 struct qemu_bytes *g_byte_array_new(void) { return calloc(1, sizeof(struct qemu_bytes)); }
 struct qemu_bytes *g_byte_array_set_size(struct qemu_bytes *b, unsigned n) {
@@ -83,6 +85,10 @@ void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn
                                                          struct qemu_counter c, uint64_t value) {
     done[count].call = NULL, done[count++].cell = rows[0] + c.offset / 8;
 }
+void qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(struct qemu_plugin_tb *tb, int op,
+                                                       struct qemu_counter c, uint64_t value) {
+    done[count].call = NULL, done[count++].cell = rows[0] + c.offset / 8;
+}
 void run(unsigned vcpu) {
     for (unsigned i = 0; i < count; i++)
         if (done[i].call)
@@ -105,7 +111,16 @@ at 7010
 adds a1
 end
 """
-FILES = ("counts", "threads_guest", "threads_hooks", "threads_program", "lines", "arch_x86")
+FILES = (
+    "counts",
+    "callees",
+    "returns",
+    "threads_guest",
+    "threads_hooks",
+    "threads_program",
+    "lines",
+    "arch_x86",
+)
 KERNEL, USER = 0x10, 0x33
 SYSCALL, LOCK_INC, HLT, TO_CR3, NOP = "0f05", "f0ff07", "f4", "0f22d8", "90"
 WORK_BEGIN, WORK_END, TOTAL_BEGIN, TOTAL_END = 1, 2, 3, 4
@@ -134,7 +149,7 @@ class Guest:
         insn = Insn((ctypes.c_uint8 * 15)(*raw), len(raw))
         cells = (ctypes.c_uint64 * 7).in_dll(self.library, "registers")
         cells[:] = [*(*args, 0, 0, 0, 0)[:4], 0, rax, cs]
-        self.library.counts_block()
+        self.library.counts_block(None, ctypes.c_size_t(1))
         self.library.counts_instruction(None, ctypes.byref(insn), ctypes.c_uint64(at))
         self.library.run(vcpu)
 
@@ -144,9 +159,11 @@ class Guest:
     def journal(self) -> list[str]:
         return (ctypes.c_char * 65536).in_dll(self.library, "journal").value.decode().splitlines()
 
-    def report(self) -> list[str]:
-        self.library.counts_report()
-        return [line for line in self.journal() if not line.startswith("counted ")]
+    def report(self, *spans: str) -> list[str]:
+        """The lines of these windows, or of both."""
+        self.library.counts_report(ctypes.c_uint64(900))
+        known = spans or ("total", "work")
+        return [line for line in self.journal() if line.split()[1] in known and line.split()[0] != "counted"]
 
 
 def compiled(folder: Path, change: tuple[str, str] = ("", "")) -> Path:
@@ -201,6 +218,7 @@ def test_programs_and_their_kernel_are_told_apart(library: Path, tmp_path: Path)
     assert seen.report() == [
         "counting total 100 200",
         *("saw total 0 syscalls 1", "saw total 0 atomics 1", "saw total 0 spaces 1", "saw total 0 halts 1"),
+        "saw total 0 programs 5",
         "called total 0 39 1 -",
     ]
 
@@ -216,9 +234,10 @@ def test_calls_by_number_and_the_bytes_that_they_ask_for(library: Path, tmp_path
     seen.mark(WORK_END, 200)
     assert seen.report() == [
         "counting work 100 200",
-        *("saw work 0 syscalls 2", "called work 0 1 1 0", "called work 0 4 1 -"),
+        *("saw work 0 syscalls 2", "saw work 0 programs 2", "called work 0 1 1 0", "called work 0 4 1 -"),
         *(
             "saw work 1 syscalls 6",
+            "saw work 1 programs 6",
             "called work 1 1 3 12",
             "called work 1 1022 1 -",
             "called work 1 1023 2 -",
@@ -253,7 +272,59 @@ def test_a_function_may_stand_for_the_calls(library: Path, tmp_path: Path) -> No
     seen.does(SYSCALL, rax=1)
     seen.does(NOP, KERNEL, at=0x8000, args=(16, 5))
     seen.mark(TOTAL_END, 2)
-    assert seen.report() == ["counting total 1 2", "saw total 0 syscalls 1", "called total 0 16 1 5"]
+    assert seen.report() == [
+        *("counting total 1 2", "saw total 0 syscalls 1", "saw total 0 programs 1", "called total 0 16 1 5"),
+    ]
+
+
+def test_what_programs_do_before_and_after_the_work_is_counted_in_the_whole_run(
+    library: Path, tmp_path: Path
+) -> None:
+    seen = guest(library, tmp_path)
+    seen.does(NOP)
+    seen.mark(WORK_BEGIN, 1)
+    seen.does(NOP)
+    seen.does(NOP, KERNEL)
+    seen.mark(WORK_END, 2)
+    seen.does(NOP, vcpu=1)
+    assert seen.report("work") == ["counting work 1 2", "saw work 0 programs 1"]
+    assert [line for line in seen.journal() if " whole " in line] == [
+        *("counting whole 0 900", "saw whole 0 programs 2", "saw whole 1 programs 1"),
+    ]
+
+
+def test_the_whole_run_begins_where_the_program_starts_last(library: Path, tmp_path: Path) -> None:
+    seen = guest(library, tmp_path, OBSERVE.replace("end\n", "hook event s_start\nat 8000\nend\n"))
+    for at in (0x100, 0x8000, 0x100, 0x8000, 0x100):
+        seen.does(NOP, at=at)
+    seen.mark(TOTAL_BEGIN, 100)
+    seen.does(NOP, at=0x8000)
+    seen.report()
+    whole = [line for line in seen.journal() if " whole " in line]
+    assert whole[0] == "counting whole 77 900"
+    assert "saw whole 0 programs 2" in whole
+
+
+def test_first_arguments_of_a_function_and_what_lies_between_two(library: Path, tmp_path: Path) -> None:
+    hooks = "hook event d_lock\nat 8000\nhook event b_lock\nat 8000\nhook event e_lock\nat 9000\nend\n"
+    seen = guest(library, tmp_path, OBSERVE.replace("end\n", hooks))
+    executed = ctypes.c_uint64.in_dll(seen.library, "executed")
+    seen.mark(TOTAL_BEGIN, 1)
+    for now, at, lock in (
+        (10, 0x9000, 7),
+        (20, 0x8000, 7),
+        (50, 0x9000, 7),
+        (60, 0x8000, 8),
+        (65, 0x9000, 8),
+    ):
+        executed.value = now
+        seen.does(NOP, at=at, args=(lock,))
+    executed.value = 70
+    seen.does(NOP, at=0x8000, args=(7,))
+    seen.mark(TOTAL_END, 2)
+    lines = seen.report()
+    assert "saw total 0 events.d_lock 2" in lines
+    assert "saw total 0 events.e_lock 35" in lines
 
 
 def test_lines_of_the_console_get_what_changed_as_long_as_there_is_room(
@@ -267,14 +338,15 @@ def test_lines_of_the_console_get_what_changed_as_long_as_there_is_room(
     assert seen.library.counts_line(ctypes.c_size_t(100)) == len("uncounted\n")
     assert seen.library.counts_line(ctypes.c_size_t(10_000)) == 0
     assert [line for line in seen.journal() if not line.startswith("counted ")] == [
-        *("saw so_far 0 syscalls 1", "called so_far 0 3 1 -", "saw so_far 0 atomics 1", "uncounted"),
+        *("saw so_far 0 syscalls 1", "saw so_far 0 programs 1", "called so_far 0 3 1 -"),
+        *("saw so_far 0 programs 2", "saw so_far 0 atomics 1", "saw so_far 0 programs 3", "uncounted"),
     ]
 
 
 def test_only_what_could_be_seen_is_said_to_be_counted(library: Path, tmp_path: Path) -> None:
     seen = guest(library, tmp_path)
     seen.report()
-    assert [line.split()[1] for line in seen.journal()] == [
+    assert [line.split()[1] for line in seen.journal() if line.startswith("counted ")] == [
         *(
             "syscalls",
             "atomics",
@@ -284,6 +356,7 @@ def test_only_what_could_be_seen_is_said_to_be_counted(library: Path, tmp_path: 
             "switches",
             "instructions",
             "worked",
+            "programs",
             "events.moves",
         )
     ]

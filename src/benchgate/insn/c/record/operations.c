@@ -1,0 +1,443 @@
+// Lines of the log, beside those of spans.c and returns.c:
+//   measured NAME                        a histogram, before all threads
+//   unmeasured NAME REASON               why not
+//   thread N ID VCPU BEGIN END STARTED ENDED    the Nth thread at work, its marks in ns, and what its program read
+//                                        first from its clock after each of them; `-`: there is none
+//
+// A system call ends where the program goes on behind it, with the stack that it had. The child of a fork goes on
+// there, too, but has made no call. A signal's handler makes calls within the one that it interrupts; one that is
+// restarted afterwards comes to its first instruction again, with the same stack, and goes on. A thread that
+// leaves a call in another way (a jump out of a handler, a new program) never comes back to it: what is above the
+// call that returns is forgotten, and the oldest one if there are too many.
+//
+// A time is what the vCPU could have been shown: no read of the clock before is later, and none after earlier.
+#include "operations.h"
+
+#if INSN_API >= 3
+
+#include "blocks.h"
+#include "clock.h"
+#include "exchanges.h"
+#include "journal.h"
+#include "marks.h"
+#include "operators.h"
+#include "returns.h"
+#include "threads_guest.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NO_MEMORY "there was no memory for its spans"
+#define FAILURES 4095            // a result from -FAILURES to -1 is an error
+#define MOST_BYTES (3u << 19)    // of the lines; insn/log_reader.py reads at most 4 MiB of log
+
+static struct hooks hooks;
+static bool follows;     // calls and threads
+static const char *lost; // why there are no spans; NULL: there are
+static struct on {
+    struct operators_thread *thread; // NULL: it is not known
+    bool reads;                      // the program is about to read the clock
+} on[LOCKSTEP_MAX];
+static uint64_t near_hooks[64]; // a bit for each address of a hook or function, modulo 4096
+static _Thread_local struct {
+    bool is_known, is_program;
+    uint64_t begin;
+} block;
+
+// ---- setup
+
+static void near(uint64_t address) {
+    near_hooks[address / 64 % 64] |= UINT64_C(1) << address % 64;
+}
+
+static bool is_followed(enum hook_kind kind) {
+    return kind == HOOK_FORK || kind == HOOK_SWITCH || kind == HOOK_WAKE || kind == HOOK_SEND ||
+           kind == HOOK_PUT || kind == HOOK_GET;
+}
+
+// A hook without what it needs tells nothing of threads.
+static bool is_whole(const struct hook *h) {
+    if (h->kind == HOOK_SWITCH)
+        return h->to.length;
+    return h->kind == HOOK_PUT || h->kind == HOOK_GET ? h->object.length : h->thread.length;
+}
+
+static const char *missing(void) {
+    bool has[HOOK_KINDS] = {false};
+    for (unsigned n = 0; n < hooks.count; n++)
+        has[hooks.all[n].kind] |= is_whole(&hooks.all[n]);
+    if (!hooks.id.length || !has[HOOK_SWITCH])
+        return "the system names no switch of threads that this kernel has";
+    if (!has[HOOK_FORK])
+        return "the system names no begin of threads that this kernel has";
+    for (unsigned o = 0; o < hooks.operations; o++)
+        if (hooks.operation[o].is_wake && !has[HOOK_WAKE])
+            return "the system names no wake-up that this kernel has";
+    return NULL;
+}
+
+const char *operations_setup(const char *observed, unsigned vcpus) {
+    if (!observed || !guest_can_read())
+        return NULL;
+    const char *why = hooks_read(&hooks, observed);
+    if (why)
+        return why;
+    lost = missing();
+    follows = !lost;
+    for (unsigned n = 0; n < hooks.count; n++)
+        for (unsigned i = 0; is_followed(hooks.all[n].kind) && i < hooks.all[n].places; i++)
+            near(hooks.all[n].at[i]);
+    for (unsigned f = 0; f < hooks.functions; f++)
+        near(hooks.function[f].begin);
+    bool has_objects = hooks.has[HOOK_PUT] && hooks.has[HOOK_GET]; // each names an object
+    return !follows || returns_setup(vcpus, has_objects) ? NULL : "no memory for the returns of system calls";
+}
+
+static void lose(const char *why) {
+    lost = lost ? lost : why;
+}
+
+// ---- calls
+
+static uint64_t seen_time(unsigned vcpu, uint64_t left) {
+    uint64_t own = clock_before(vcpu, left), shown = clock_last_shown();
+    return own > shown ? own : shown;
+}
+
+static void move_bytes(const struct operators_thread *t, const struct operators_call *call, unsigned vcpu,
+                       uint64_t bytes) {
+    bool is_known = true;
+    if (call->way == OPERATORS_PUTS)
+        is_known = exchanges_put(call->object, t->serial, vcpu, bytes);
+    else if (call->way == OPERATORS_GETS)
+        is_known = exchanges_got(call->object, t->serial, vcpu, call->number, bytes);
+    if (!is_known)
+        returns_unexchanged();
+}
+
+// The call at this place returns; those above it never will.
+static void returned(struct operators_thread *t, unsigned place, unsigned vcpu, size_t left) {
+    struct operators_call call = t->calls[place];
+    uint64_t result = guest_result(vcpu);
+    bool is_function = call.number >= HOOKS_FUNCTION;
+    bool fails = result >= (uint64_t)-FAILURES ||
+                 (is_function && result <= UINT32_MAX && (uint32_t)result >= (uint32_t)-FAILURES);
+    if (!fails && t->is_at_work && !operators_measure(t, place, &hooks, seen_time(vcpu, left)))
+        lose(NO_MEMORY);
+    if (!fails && !is_function) {
+        returns_succeeded(vcpu, call.number, result);
+        move_bytes(t, &call, vcpu, result);
+    }
+    operators_leave(t, place);
+}
+
+// The pointer of a callback carries an address, without its highest bits, and the instructions that are left.
+#define ADDRESS ((UINT64_C(1) << 48) - 1)
+
+static void enters_kernel(unsigned vcpu, void *data) {
+    struct operators_thread *t = on[vcpu].thread;
+    uint64_t number = guest_call(vcpu);
+    if (t)
+        operators_enter(t, number < HOOKS_FUNCTION ? (uint32_t)number : HOOKS_FUNCTION - 1, number == hooks.restart,
+                        (struct operators_place){(uintptr_t)data, guest_stack(vcpu)}, seen_time(vcpu, 1));
+}
+
+static void is_behind_call(unsigned vcpu, void *data) {
+    struct operators_thread *t = on[vcpu].thread;
+    if (!t || !t->depth)
+        return;
+    int place = operators_find(t, (struct operators_place){(uintptr_t)data & ADDRESS, guest_stack(vcpu)});
+    if (place >= 0)
+        returned(t, (unsigned)place, vcpu, (uintptr_t)data >> 48);
+}
+
+// A function has no place behind it: its number is there.
+static void enters_function(unsigned vcpu, void *data) {
+    struct operators_thread *t = on[vcpu].thread;
+    uint32_t number = HOOKS_FUNCTION + ((uintptr_t)data & 0xff);
+    if (t)
+        operators_enter(t, number, false, (struct operators_place){number, guest_stack(vcpu)},
+                        seen_time(vcpu, (uintptr_t)data >> 8));
+}
+
+static void leaves_function(unsigned vcpu, void *data) {
+    struct operators_thread *t = on[vcpu].thread;
+    if (!t || !t->depth)
+        return;
+    uint64_t function = HOOKS_FUNCTION + ((uintptr_t)data & 0xff);
+    int place = operators_find(t, (struct operators_place){function, guest_stack(vcpu)});
+    if (place >= 0)
+        returned(t, (unsigned)place, vcpu, (uintptr_t)data >> 8);
+}
+
+// ---- threads
+
+static void switched(const struct hook *h, unsigned vcpu) {
+    struct operators_thread *t = operators_at(program_run(&h->to, vcpu, 0));
+    if (!t)
+        lose("there were too many threads");
+    else if (!t->has_id)
+        t->id = program_run(&hooks.id, vcpu, t->place) & UINT32_MAX;
+    if (t)
+        t->has_id = true;
+    on[vcpu].thread = t;
+    on[vcpu].reads = false;
+}
+
+static void forked(const struct hook *h, unsigned vcpu) {
+    struct operators_thread *t = operators_at(program_run(&h->thread, vcpu, 0));
+    if (t)
+        operators_new(t);
+}
+
+// The call in which the running thread wakes another one, if it does so itself.
+static const struct operators_call *waking(unsigned vcpu) {
+    struct operators_thread *t = on[vcpu].thread;
+    bool is_interrupt = hooks.interrupt.length && program_run(&hooks.interrupt, vcpu, 0);
+    return t && t->depth && !is_interrupt ? &t->calls[t->depth - 1] : NULL;
+}
+
+static void wakes(const struct hook *h, unsigned vcpu) {
+    struct operators_thread *t = operators_at(program_run(&h->thread, vcpu, 0));
+    const struct operators_call *call = t && t != on[vcpu].thread ? waking(vcpu) : NULL;
+    if (t && t->was_sent)
+        operators_woken(t, &t->sent);
+    else if (call)
+        operators_woken(t, &call->begin);
+    if (t)
+        t->was_sent = false;
+}
+
+static void sends(const struct hook *h, unsigned vcpu) {
+    struct operators_thread *t = operators_at(program_run(&h->thread, vcpu, 0));
+    const struct operators_call *call = t ? waking(vcpu) : NULL;
+    if (!t)
+        return;
+    t->was_sent = call;
+    if (call)
+        t->sent = call->begin;
+}
+
+static void moves(const struct hook *h, unsigned vcpu) {
+    struct operators_thread *t = on[vcpu].thread;
+    if (!t || !t->depth || t->calls[t->depth - 1].number >= HOOKS_FUNCTION)
+        return;
+    struct operators_call *call = &t->calls[t->depth - 1];
+    call->object = program_run(&h->object, vcpu, 0);
+    call->way = !call->object ? OPERATORS_STAYS : h->kind == HOOK_PUT ? OPERATORS_PUTS : OPERATORS_GETS;
+}
+
+static void reached(unsigned vcpu, void *data) {
+    const struct hook *h = &hooks.all[(uintptr_t)data];
+    guest_begin(vcpu);
+    if (h->when.length && !program_run(&h->when, vcpu, 0))
+        return;
+    if (h->kind == HOOK_SWITCH)
+        switched(h, vcpu);
+    else if (h->kind == HOOK_FORK)
+        forked(h, vcpu);
+    else if (h->kind == HOOK_WAKE)
+        wakes(h, vcpu);
+    else if (h->kind == HOOK_SEND)
+        sends(h, vcpu);
+    else
+        moves(h, vcpu);
+}
+
+// ---- reads of the clock
+
+static void reads_clock(unsigned vcpu, void *unused) {
+    (void)unused;
+    on[vcpu].reads = true;
+}
+
+static void read_after_mark(struct operators_work *work, uint64_t time) {
+    if (work && work->has_end && !work->has_ended) {
+        work->ended = time;
+        work->has_ended = true;
+    } else if (work && !work->has_started) {
+        work->started = time;
+        work->has_started = true;
+    }
+}
+
+void operations_shown(unsigned vcpu, uint64_t time) {
+    struct operators_thread *t = on[vcpu].thread;
+    if (!follows || !on[vcpu].reads)
+        return;
+    on[vcpu].reads = false;
+    if (!t)
+        return;
+    t->last.read = time;
+    t->last.step++;
+    read_after_mark(t->work, time);
+    for (unsigned n = 0; t->is_at_work && n < hooks.operations; n++)
+        spans_read(&t->work->spans[n], time);
+}
+
+// ---- translation
+
+void operations_block(uint64_t address) {
+    block.is_known = false;
+    block.begin = address;
+}
+
+// All of a block has one privilege: that of its vCPU, which is about to execute it.
+static bool is_of_program(void) {
+    if (!block.is_known && !guest_level((unsigned)clock_self, &block.is_program))
+        block.is_program = false;
+    block.is_known = true;
+    return block.is_program;
+}
+
+// A system call ends its block.
+static bool follows_call(uint64_t address) {
+    struct arch_insn before = {.length = blocks_arch->call_length};
+    if (address != block.begin || !is_of_program())
+        return false;
+    guest_begin((unsigned)clock_self);
+    return guest_read((unsigned)clock_self, address - before.length, before.bytes, before.length) &&
+           blocks_arch->kind(&before) == ARCH_CALLS;
+}
+
+static void call_back(struct qemu_plugin_insn *insn, qemu_exec_callback *callback, uint64_t data) {
+    qemu_plugin_register_vcpu_insn_exec_cb(insn, callback, QEMU_READS_REGS, (void *)(uintptr_t)data);
+}
+
+static void look_for_hooks(struct qemu_plugin_insn *insn, uint64_t address, size_t left) {
+    if (!(near_hooks[address / 64 % 64] >> address % 64 & 1))
+        return;
+    for (unsigned n = 0; n < hooks.count; n++)
+        for (unsigned i = 0; is_followed(hooks.all[n].kind) && i < hooks.all[n].places; i++)
+            if (hooks.all[n].at[i] == address && is_whole(&hooks.all[n]))
+                call_back(insn, reached, n);
+    for (unsigned f = 0; f < hooks.functions; f++)
+        if (hooks.function[f].begin == address && is_of_program())
+            call_back(insn, enters_function, left << 8 | f);
+}
+
+static void look_for_returns(struct qemu_plugin_insn *insn, const struct arch_insn *seen, uint64_t address,
+                             size_t left) {
+    for (unsigned f = 0; f < hooks.functions; f++)
+        if (address >= hooks.function[f].begin && address < hooks.function[f].end &&
+            blocks_arch->returns(seen) && is_of_program())
+            call_back(insn, leaves_function, left << 8 | f);
+}
+
+void operations_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *seen, uint64_t address,
+                            size_t left) {
+    if (!follows)
+        return;
+    if (follows_call(address))
+        call_back(insn, is_behind_call, (uint64_t)left << 48 | (address & ADDRESS));
+    look_for_hooks(insn, address, left);
+    look_for_returns(insn, seen, address, left);
+    enum arch_kind kind = blocks_arch->kind(seen);
+    if (kind == ARCH_CALLS && is_of_program())
+        call_back(insn, enters_kernel, (address + seen->length) & ADDRESS);
+    else if (kind == ARCH_READS_CLOCK && is_of_program())
+        qemu_plugin_register_vcpu_insn_exec_cb(insn, reads_clock, QEMU_NO_REGS, NULL);
+}
+
+// ---- the work, and the end
+
+static void close_all(struct operators_work *work) {
+    bool has_memory = true;
+    for (unsigned n = 0; n < hooks.operations; n++)
+        has_memory &= spans_close(&work->spans[n]);
+    if (!has_memory)
+        lose(NO_MEMORY);
+}
+
+void operations_mark(unsigned kind, unsigned vcpu, uint64_t time) {
+    struct operators_thread *t = on[vcpu].thread;
+    if (!follows)
+        return;
+    returns_mark(kind);
+    if (kind == MARKS_WORK_BEGIN && !t)
+        lose("a worker began before its CPU had switched to a thread");
+    else if (kind == MARKS_WORK_BEGIN && !operators_begin(t, vcpu, time))
+        lose("there were too many workers");
+    if (kind != MARKS_WORK_END || !t || !t->is_at_work)
+        return;
+    t->is_at_work = false;
+    t->work->has_end = true;
+    t->work->end = time;
+    close_all(t->work);
+}
+
+static const char *time_or_none(char *into, size_t size, bool is_known, uint64_t time) {
+    snprintf(into, size, "-");
+    if (is_known)
+        snprintf(into, size, "%" PRIu64, time);
+    return into;
+}
+
+static void say_thread(unsigned number, const struct operators_work *work) {
+    char end[24], started[24], ended[24];
+    journal_line("thread %u %" PRIu64 " %u %" PRIu64 " %s %s %s", number, work->id, work->vcpu, work->begin,
+                 time_or_none(end, sizeof end, work->has_end, work->end),
+                 time_or_none(started, sizeof started, work->has_started, work->started),
+                 time_or_none(ended, sizeof ended, work->has_ended, work->ended));
+}
+
+// The spans of one operation, while there is room in the log.
+static void report(unsigned n, struct operators_work *const *works, unsigned count) {
+    for (unsigned i = 0; i < count; i++)
+        spans_report(&works[i]->spans[n], hooks.operation[n].name, i);
+}
+
+void operations_report(void) {
+    struct operators_work *const *works;
+    unsigned count = operators_works(&works);
+    bool fits[HOOKS_OPERATIONS] = {false};
+    size_t used = 0;
+    for (unsigned i = 0; i < count; i++)
+        close_all(works[i]);
+    for (unsigned n = 0; n < hooks.operations; n++) {
+        size_t more = 0;
+        for (unsigned i = 0; i < count && !lost; i++)
+            more += spans_room(&works[i]->spans[n]);
+        fits[n] = !lost && used + more <= MOST_BYTES;
+        used += fits[n] ? more : 0;
+        if (fits[n])
+            journal_line("measured %s", hooks.operation[n].name);
+        else
+            journal_line("unmeasured %s %s", hooks.operation[n].name, lost ? lost : "the log has no room for it");
+    }
+    for (unsigned i = 0; i < count && used; i++)
+        say_thread(i, works[i]);
+    for (unsigned n = 0; n < hooks.operations; n++)
+        if (fits[n])
+            report(n, works, count);
+}
+
+#else
+
+const char *operations_setup(const char *observed, unsigned vcpus) {
+    (void)observed, (void)vcpus;
+    return NULL;
+}
+
+void operations_block(uint64_t address) {
+    (void)address;
+}
+
+void operations_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *seen, uint64_t address,
+                            size_t left) {
+    (void)insn, (void)seen, (void)address, (void)left;
+}
+
+void operations_mark(unsigned kind, unsigned vcpu, uint64_t time) {
+    (void)kind, (void)vcpu, (void)time;
+}
+
+void operations_shown(unsigned vcpu, uint64_t time) {
+    (void)vcpu, (void)time;
+}
+
+void operations_report(void) {
+}
+
+#endif

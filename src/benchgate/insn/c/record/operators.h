@@ -1,0 +1,66 @@
+// The threads of the guest, by where the kernel keeps them: the calls in which each of them is, and what is
+// measured of those at work.
+#ifndef OPERATORS_H
+#define OPERATORS_H
+
+#include "spans.h"
+#include "threads_hooks.h"
+
+#define OPERATORS_DEPTH 8 // of calls within each other: functions, a system call, handlers of signals in it
+
+enum operators_way { OPERATORS_STAYS, OPERATORS_PUTS, OPERATORS_GETS };
+
+// Where the program goes on when a call returns, or the number of a function; and its stack there.
+struct operators_place {
+    uint64_t back, stack;
+};
+
+// A call that has not returned: of the kernel, or of a function of the program.
+struct operators_call {
+    uint32_t number; // HOOKS_FUNCTION and more: of a function
+    struct operators_place place;
+    struct spans_moment begin;
+    enum operators_way way; // its bytes
+    uint64_t object;
+};
+
+struct operators_work {
+    uint64_t id;
+    unsigned vcpu;
+    uint64_t begin, end;
+    bool has_end, has_started, has_ended;
+    uint64_t started, ended; // what it read first from its clock after its marks
+    struct spans spans[HOOKS_OPERATIONS];
+};
+
+struct operators_thread {
+    struct operators_thread *next;
+    uint64_t place, id, serial; // serial: another one for each thread
+    bool has_id, is_at_work, was_woken, was_sent;
+    struct spans_moment woken, sent; // when the call began in which another thread woke it, or asked for that
+    unsigned asleep;                 // of its calls: in so many it was when it was woken
+    struct spans_moment last;        // what it has read from its clock
+    unsigned depth;
+    struct operators_call calls[OPERATORS_DEPTH];
+    struct operators_work *work; // NULL: it has not been at work
+};
+
+struct operators_thread *operators_at(uint64_t place); // NULL: too many, or no memory
+void operators_new(struct operators_thread *thread);   // another thread begins at its place
+// NULL: there are too many at work.
+struct operators_work *operators_begin(struct operators_thread *thread, unsigned vcpu, uint64_t time);
+
+// Its call begins, or goes on after a signal's handler: it comes to the same place again, with the same number or,
+// for a system that has one, that of the call that goes on with another (`restarts`).
+void operators_enter(struct operators_thread *thread, uint32_t number, bool restarts, struct operators_place place,
+                     uint64_t time);
+int operators_find(const struct operators_thread *thread, struct operators_place place); // which of its calls; or -1
+void operators_leave(struct operators_thread *thread, unsigned depth); // so many calls remain
+void operators_woken(struct operators_thread *thread, const struct spans_moment *since);
+// Its call number `which` succeeds now: begins and ends the spans of which it is a part. False: there is no memory.
+bool operators_measure(struct operators_thread *thread, unsigned which, const struct hooks *hooks, uint64_t time);
+
+// The calls of all threads at work, in the order in which they began.
+unsigned operators_works(struct operators_work *const **all);
+
+#endif

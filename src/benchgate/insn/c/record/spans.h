@@ -1,0 +1,35 @@
+// The spans of one thread that make one histogram of the guest: from the entry of a call to the exit of another,
+// and from what the guest read last from its clock before to what it read first afterwards.
+#ifndef SPANS_H
+#define SPANS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// When something began: by the machine, and by the last time that the guest's program had read then.
+struct spans_moment {
+    uint64_t time, read;
+    uint64_t step; // which of the thread's reads that was; 0: it had read none
+};
+
+struct spans_lengths;
+
+struct spans {
+    bool is_open, has_end, has_read; // has_read: the program has read its clock since the end
+    struct spans_moment begin;
+    uint64_t end, read;
+    uint64_t step;                 // reads up to this one were before the last span's end
+    struct spans_lengths *lengths; // NULL: there was none
+};
+
+// Begins a span, unless one has begun and has no end; ends the one before.
+bool spans_begin(struct spans *spans, const struct spans_moment *begin); // false: there is no memory
+void spans_end(struct spans *spans, uint64_t time, uint64_t step); // so far; `step`: of the thread's last read
+void spans_read(struct spans *spans, uint64_t time);               // the program has read this time from its clock
+bool spans_close(struct spans *spans);                             // no end comes any more; false: no memory
+size_t spans_room(const struct spans *spans); // the bytes of its lines, at most
+// Writes the lines `spans` and `buckets` of this histogram and thread.
+void spans_report(const struct spans *spans, const char *name, unsigned thread);
+
+#endif

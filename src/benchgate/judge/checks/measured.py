@@ -1,0 +1,85 @@
+"""What the machine measured of a run's histograms, which its metrics use in place of what the guest printed.
+
+Takes the run's files, its workload and its transcript; gives a histogram in ns by name, of all threads that
+are workers with values in the guest's own one. None of a log without operations. Fails with VerifyError,
+which names both sides, if the guest's histogram is not what the machine measured (machine_figures.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from benchgate.base.cells import Lane
+from benchgate.base.errors import VerifyError
+from benchgate.base.runs import WorkerReport
+from benchgate.base.statistics.histogram import Histogram, merged
+from benchgate.base.workload.metrics import SECOND_NS
+from benchgate.base.workload.workloads import Workload
+from benchgate.insn.operations import ThreadOperations
+from benchgate.judge.checks.machine_figures import Slack, Spans, contradiction
+from benchgate.judge.run_files import RunFiles
+from benchgate.judge.wire import Transcript
+
+SLACK = Slack(below_ns=4, above_ns=4)
+"""What the guest's clock rounds in two readings. Nothing else lies between what a guest read and what the
+machine saw it read: an interrupt is in both."""
+
+
+def measured(files: RunFiles, workload: Workload, transcript: Transcript) -> Mapping[str, Histogram]:
+    if files.run.lane is not Lane.INSN or not transcript.hz:
+        return {}
+    found = files.clock.operations
+    known = {name: found[name] for name in workload.machine if name in found}
+    pairs = {
+        name: _compared(name, threads, workload, transcript)
+        for name, threads in known.items()
+        if name in transcript.histograms
+    }
+    return {name: histogram for name, histogram in pairs.items() if histogram is not None}
+
+
+def _compared(
+    name: str, threads: Sequence[ThreadOperations], workload: Workload, transcript: Transcript
+) -> Histogram | None:
+    """What the machine measured; None if it does not have a span for each value, or if it is not known which
+    threads are the workers, because the program reads no clock at its marks."""
+    each = transcript.histograms[name]
+    reporters = [number for number, one in enumerate(each) if one.count]
+    of_worker = threads_of_workers(threads, transcript.reports, transcript.hz or SECOND_NS)
+    mine = [of_worker[number] for number in reporters if number in of_worker]
+    if len(mine) < len(reporters):
+        return None
+    operation, said = workload.machine[name], merged(each)
+    inner, outer = (merged(getattr(thread, kind) for thread in mine) for kind in ("inner", "outer"))
+    spans = Spans(inner, outer, operation.is_wake)
+    tick = Fraction(SECOND_NS, transcript.hz or SECOND_NS)
+    if wrong := contradiction(said, tick, spans, SLACK):
+        calls = f"from {' or '.join(operation.begins)} to {' or '.join(operation.ends)}"
+        raise VerifyError(f"the machine contradicts the guest: histogram {name} ({calls}): {wrong}")
+    return outer if said.count == outer.count else None
+
+
+def threads_of_workers(
+    threads: Sequence[ThreadOperations], reports: Sequence[WorkerReport], hz: int
+) -> Mapping[int, ThreadOperations]:
+    """Which thread each worker is. The harness reports what its clock said just after the marks, which the
+    machine saw too; the guest's clock is ahead of the machine's by the same time for all workers."""
+    times = {report.id: [time * SECOND_NS // hz for time in (report.start, report.end)] for report in reports}
+    seen = [(thread, thread.started, thread.ended) for thread in threads]
+    known = [(thread, start, end) for thread, start, end in seen if start is not None and end is not None]
+    if not known or not times:
+        return {}
+
+    def off(worker: int, place: int, shift: int) -> int:
+        (start, end), (_, started, ended) = times[worker], known[place]
+        return abs(start - shift - started) + abs(end - shift - ended)
+
+    places, first = range(len(known)), reports[0].id
+    shifts = [times[first][0] - start for _, start, _ in known]
+    shift = min(shifts, key=lambda ahead: sum(min(off(worker, n, ahead) for n in places) for worker in times))
+    result: dict[int, int] = {}
+    for _, worker, place in sorted((off(worker, n, shift), worker, n) for worker in times for n in places):
+        if worker not in result and place not in result.values():
+            result[worker] = place
+    return {worker: known[place][0] for worker, place in result.items()}

@@ -1,0 +1,48 @@
+"""Reads how the machine itself measures a workload's histograms: `machine:` of its YAML file.
+
+Takes the file's section, gives `Operation`s by the name of the histogram. Fails with CatalogError, which
+names file, line and key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from benchgate.base.workload.operations import (
+    CALL,
+    LONGEST_NAME,
+    MOST_OF_OPERATION,
+    MOST_OPERATIONS,
+    WAKE,
+    Operation,
+)
+from benchgate.base.yaml.yaml_nodes import NAME
+from benchgate.base.yaml.yamlfile import Section
+
+
+def read_operations(top: Section) -> Mapping[str, Operation]:
+    with top.optional("machine") as section:
+        names = section.keys()
+        if len(names) > MOST_OPERATIONS:
+            top.fail(f"has more than {MOST_OPERATIONS} histograms", "machine")
+        return {name: _operation(section, name) for name in names}
+
+
+def _operation(section: Section, name: str) -> Operation:
+    if not NAME.fullmatch(name) or len(name) > LONGEST_NAME:
+        section.fail("is not the name of a histogram", name)
+    with section.optional(name) as words:
+        begins, ends = _calls(words, "from"), _calls(words, "to")
+        if WAKE in begins and len(begins) > 1:
+            words.fail(f"`{WAKE}` stands alone", "from")
+        return Operation(begins, ends)
+
+
+def _calls(words: Section, key: str) -> tuple[str, ...]:
+    names = words.texts(key)
+    if not 1 <= len(names) <= MOST_OF_OPERATION:
+        words.fail(f"expected 1 to {MOST_OF_OPERATION} calls", key)
+    for name in names:
+        if not CALL.fullmatch(name) and not (key == "from" and name == WAKE):
+            words.fail(f"`{name}` is neither `syscalls.NAME` nor `program.FUNCTION`", key)
+    return names

@@ -1,0 +1,600 @@
+"""operations.c and what it calls, in a machine of a few registers and one piece of memory: its lines.
+
+QEMU's functions are replaced by those of MACHINE. Each test says what a program does, instruction by
+instruction, and the expected lines are written here by hand.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from benchgate.insn.plugin import c_file, c_folders
+from tests.ckit import linked
+
+MACHINE = r"""
+#include "arch.h"
+#include "blocks.h"
+#include "clock.h"
+#include "journal.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+const struct arch *blocks_arch = &arch_x86;
+_Thread_local int clock_self;
+void on_vcpu(int vcpu) { clock_self = vcpu; }
+uint64_t registers[7], vcpu_times[256], shown;
+uint8_t memory[65536]; // of the addresses from 0x10000
+char journal[1 << 20];
+static const char *names[] = {"rdi", "rsi", "rdx", "rcx", "rsp", "rax", "cs"};
+static struct { qemu_exec_callback *call; void *data; } done[64];
+static unsigned count;
+size_t journal_line(const char *format, ...) {
+    size_t used = strlen(journal);
+    va_list arguments;
+    va_start(arguments, format);
+    vsprintf(journal + used, format, arguments);
+    va_end(arguments);
+    strcat(journal, "\n");
+    return strlen(journal) - used;
+}
+uint64_t clock_before(unsigned vcpu, uint64_t left) { return vcpu_times[vcpu] - left; }
+uint64_t clock_last_shown(void) { return shown; }
+struct qemu_bytes *g_byte_array_new(void) { return calloc(1, sizeof(struct qemu_bytes)); }
+struct qemu_bytes *g_byte_array_set_size(struct qemu_bytes *b, unsigned n) {
+    b->data = realloc(b->data, 65536), b->length = n;
+    return b;
+}
+unsigned g_array_get_element_size(const struct qemu_registers *all) { return sizeof(struct qemu_descriptor); }
+struct qemu_registers *qemu_plugin_get_registers(void) {
+    struct qemu_registers *all = calloc(1, sizeof *all);
+    struct qemu_descriptor *each = calloc(7, sizeof *each);
+    for (int i = 0; i < 7; i++)
+        each[i].name = names[i], each[i].handle = (void *)(uintptr_t)(i + 1);
+    all->descriptors = (uint8_t *)each, all->count = 7;
+    return all;
+}
+void qemu_plugin_read_register(struct qemu_register *handle, struct qemu_bytes *into) {
+    g_byte_array_set_size(into, 8);
+    memcpy(into->data, &registers[(uintptr_t)handle - 1], 8);
+}
+bool qemu_plugin_read_memory_vaddr(uint64_t at, struct qemu_bytes *into, size_t n) {
+    if (at < 0x10000 || at + n > 0x20000)
+        return false;
+    g_byte_array_set_size(into, n);
+    memcpy(into->data, memory + at - 0x10000, n);
+    return true;
+}
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, qemu_exec_callback *call,
+                                            int flags, void *data) {
+    done[count].call = call, done[count++].data = data;
+}
+void run(unsigned vcpu) {
+    for (unsigned i = 0; i < count; i++)
+        done[i].call(vcpu, done[i].data);
+    count = 0;
+}
+"""
+OBSERVE = """insn-observe 1
+text 0 0
+id t l4
+interrupt a3
+hook fork
+at 100
+thread a0
+hook switch
+at 200
+to a1
+hook wake
+at 300
+thread a0
+hook send
+at 400
+thread a0
+hook put
+at 500
+object a0
+hook get
+at 600
+object a0
+restart 219
+operation latency
+from call 1
+from function 17000 17010
+to call 0
+to function 17020 17030
+operation wakeup
+from wake
+to call 202
+end
+"""
+FILES = ("operations", "operators", "spans", "returns", "exchanges")
+OTHERS = ("threads_guest", "threads_hooks", "threads_program", "lines", "arch_x86")
+KERNEL, USER = 0x10, 0x33
+SYSCALL, RET, NOP, RDTSC = "0f05", "c3", "90", "0f31"
+READ, WRITE, FORK, EXIT, SIGRETURN, FUTEX, RESTART = 0, 1, 57, 60, 15, 202, 219
+TEXT = 0x18000
+"""The program. It makes each system call at a place of its own, as the stubs of a C library do."""
+STACK = 0x7000
+FAILS = 2**64 - 9
+WORK_BEGIN, WORK_END, TOTAL_BEGIN, TOTAL_END = 1, 2, 3, 4
+PIPE = 77
+
+
+class Insn(ctypes.Structure):
+    _fields_ = (("bytes", ctypes.c_uint8 * 15), ("length", ctypes.c_size_t))
+
+
+@dataclass
+class Guest:
+    """Threads are at 0x11000 plus 0x100 for each id."""
+
+    library: ctypes.CDLL
+    time: list[int] = field(default_factory=lambda: [0] * 256)
+
+    def does(
+        self,
+        code: str,
+        at: int,
+        *,
+        vcpu: int = 0,
+        after: int = 10,
+        cs: int = USER,
+        args: tuple[int, ...] = (),
+        rax: int = 0,
+        stack: int = STACK,
+    ) -> None:
+        """The vCPU comes to this instruction, the first of its block, `after` ns later."""
+        self.time[vcpu] += after
+        (ctypes.c_uint64 * 7).in_dll(self.library, "registers")[:] = [
+            *(*args, 0, 0, 0, 0)[:4],
+            stack,
+            rax,
+            cs,
+        ]
+        (ctypes.c_uint64 * 256).in_dll(self.library, "vcpu_times")[vcpu] = self.time[vcpu] + 1
+        insn = Insn((ctypes.c_uint8 * 15)(*bytes.fromhex(code)), len(code) // 2)
+        self.library.on_vcpu(vcpu)
+        self.library.operations_block(ctypes.c_uint64(at))
+        left = ctypes.c_size_t(1)
+        self.library.operations_instruction(None, ctypes.byref(insn), ctypes.c_uint64(at), left)
+        self.library.run(vcpu)
+
+    def kernel(self, at: int, *args: int, vcpu: int = 0, after: int = 10) -> None:
+        self.does(NOP, at, cs=KERNEL, args=args, vcpu=vcpu, after=after)
+
+    def runs(self, thread: int, vcpu: int = 0) -> None:
+        self.kernel(0x200, 0, place(thread), vcpu=vcpu)
+
+    def enters(self, call: int, *, of: int = -1, vcpu: int = 0, stack: int = STACK) -> None:
+        """`of`: the place of another call, to which this one comes again."""
+        self.does(SYSCALL, TEXT + 16 * (of if of >= 0 else call), vcpu=vcpu, rax=call, stack=stack)
+
+    def leaves(
+        self, call: int, result: int = 0, *, vcpu: int = 0, after: int = 100, stack: int = STACK
+    ) -> None:
+        self.does(NOP, TEXT + 16 * call + 2, vcpu=vcpu, rax=result, after=after, stack=stack)
+
+    def calls(self, call: int, result: int = 0, **more: int) -> None:
+        self.enters(call, vcpu=more.get("vcpu", 0))
+        self.leaves(call, result, **more)
+
+    def reads_clock(self, vcpu: int = 0) -> None:
+        self.does(RDTSC, 0x17F00, vcpu=vcpu)
+        ctypes.c_uint64.in_dll(self.library, "shown").value = self.time[vcpu]
+        self.library.operations_shown(vcpu, ctypes.c_uint64(self.time[vcpu]))
+
+    def mark(self, kind: int, vcpu: int = 0) -> None:
+        self.library.operations_mark(kind, vcpu, ctypes.c_uint64(self.time[vcpu]))
+
+    def report(self) -> list[str]:
+        self.library.returns_announce()
+        for is_work in (False, True):
+            self.library.returns_report(is_work)
+        self.library.operations_report()
+        return (ctypes.c_char * (1 << 20)).in_dll(self.library, "journal").value.decode().splitlines()
+
+    def spans(self, name: str = "latency", thread: int = 0) -> list[str]:
+        """COUNT SUM MIN MAX of inner and of outer."""
+        begins = (f"spans {name} {thread} inner ", f"spans {name} {thread} outer ")
+        return [line.split(" ", 4)[4] for line in self.report() if line.startswith(begins)]
+
+
+def place(thread: int) -> int:
+    return 0x11000 + 0x100 * thread
+
+
+def built(folder: Path, change: tuple[str, str] = ("", "")) -> ctypes.CDLL:
+    """`change` replaces a text, to prove that a test can fail."""
+    folder.mkdir()
+    sources = {"machine.c": MACHINE}
+    for name in (*FILES, *OTHERS):
+        text = c_file(f"{name}.c").read_text()
+        sources[f"{name}.c"] = text.replace(*change) if change[0] and name in FILES else text
+    assert not change[0] or any(change[0] in c_file(f"{name}.c").read_text() for name in FILES)
+    folders = (f"-I{c_folder}" for c_folder in c_folders())
+    words = ("-std=gnu11", "-O1", "-shared", "-fPIC", "-DINSN_API=3", "-w", *folders)
+    library = ctypes.CDLL(str(linked(folder / "operations.so", words, sources, {})))
+    library.operations_setup.restype = ctypes.c_char_p
+    return library
+
+
+def guest(folder: Path, change: tuple[str, str] = ("", ""), observe: str = OBSERVE) -> Guest:
+    library = built(folder / "built", change)
+    (folder / "observe.txt").write_text(observe)
+    why = library.operations_setup(bytes(folder / "observe.txt"), 256)
+    assert why is None, why
+    for vcpu in range(256):
+        library.guest_vcpu(vcpu)
+    memory = (ctypes.c_uint8 * 65536).in_dll(library, "memory")
+    for thread in range(1, 30):
+        at = place(thread) - 0x10000
+        memory[at : at + 4] = list(thread.to_bytes(4, "little"))
+    for call in range(300):
+        at = TEXT + 16 * call - 0x10000
+        memory[at : at + 2] = [0x0F, 0x05]
+    return Guest(library)
+
+
+def at_work(folder: Path, change: tuple[str, str] = ("", "")) -> Guest:
+    """Thread 7 begins its work on vCPU 0."""
+    seen = guest(folder, change)
+    seen.kernel(0x100, place(7))
+    seen.runs(7)
+    seen.mark(TOTAL_BEGIN)
+    seen.mark(WORK_BEGIN)
+    return seen
+
+
+def ends(seen: Guest, vcpu: int = 0) -> None:
+    seen.mark(WORK_END, vcpu)
+    seen.mark(TOTAL_END, vcpu)
+
+
+def test_a_span_is_from_one_call_to_another(tmp_path: Path) -> None:
+    """Inner: 100 + 10 + 200. Outer: with the reads 10 ns before and after."""
+    seen = at_work(tmp_path)
+    seen.reads_clock()
+    seen.calls(WRITE, 64)
+    seen.calls(READ, 64, after=200)
+    seen.reads_clock()
+    ends(seen)
+    seen.reads_clock()
+    assert seen.report() == [
+        "counted returns",
+        "counted exchanged",
+        "saw total 0 returns 2",
+        "returned total 0 0 1 64",
+        "returned total 0 1 1 64",
+        "saw work 0 returns 2",
+        "returned work 0 0 1 64",
+        "returned work 0 1 1 64",
+        "measured latency",
+        "measured wakeup",
+        "thread 0 7 0 20 360 30 370",
+        "spans latency 0 inner 1 310 310 310",
+        "buckets latency 0 inner 283:1",
+        "spans latency 0 outer 1 330 330 330",
+        "buckets latency 0 outer 293:1",
+        "spans wakeup 0 inner 0 0 0 0",
+        "spans wakeup 0 outer 0 0 0 0",
+    ]
+
+
+def test_only_both_reads_make_it_longer(tmp_path: Path) -> None:
+    """The read before the first span is not one before the second one."""
+    seen = at_work(tmp_path)
+    seen.reads_clock()
+    for _ in range(2):
+        seen.calls(WRITE, 64)
+        seen.calls(READ, 64)
+    seen.reads_clock()
+    ends(seen)
+    assert seen.spans() == ["2 420 210 210", "2 420 210 210"]
+
+
+def test_it_ends_with_the_last_of_its_calls_and_begins_with_the_first(tmp_path: Path) -> None:
+    """A message may need several calls."""
+    seen = at_work(tmp_path)
+    for call in (WRITE, WRITE, READ, READ, WRITE):
+        seen.calls(call, 64)
+    seen.calls(READ, 64)
+    ends(seen)
+    assert seen.spans()[0] == "2 640 210 430"
+
+
+def test_a_failed_call_is_none(tmp_path: Path) -> None:
+    seen = at_work(tmp_path)
+    seen.calls(WRITE, FAILS)
+    seen.calls(READ, 64)
+    seen.calls(WRITE, 64)
+    seen.calls(READ, 64)
+    seen.calls(READ, FAILS)
+    ends(seen)
+    assert seen.spans()[0] == "1 210 210 210"
+    assert "returned work 0 1 1 64" in seen.report()
+    assert "returned work 0 0 2 128" in seen.report()
+
+
+@pytest.mark.parametrize("change", [("result >= (uint64_t)-FAILURES", "false")])
+def test_a_failed_call_counts_if_its_result_is_not_read(tmp_path: Path, change: tuple[str, str]) -> None:
+    seen = at_work(tmp_path, change)
+    seen.calls(WRITE, FAILS)
+    seen.calls(READ, 64)
+    ends(seen)
+    assert seen.spans()[0] == "1 210 210 210"
+
+
+@pytest.mark.parametrize("stack", [STACK, STACK - 512])
+def test_the_child_of_a_fork_returns_from_a_call_that_it_did_not_make(tmp_path: Path, stack: int) -> None:
+    """After a fork with the same stack, as after vfork, where it also runs before its parent does."""
+    seen = at_work(tmp_path)
+    seen.enters(FORK)
+    seen.kernel(0x100, place(8))
+    seen.runs(8)
+    seen.leaves(FORK, 0, stack=stack)
+    seen.calls(WRITE, 5)
+    seen.enters(EXIT)
+    seen.runs(7)
+    seen.leaves(FORK, 8)
+    ends(seen)
+    assert "returned work 0 57 1 8" in seen.report()
+    assert seen.spans()[0] == "0 0 0 0"
+
+
+def test_another_thread_at_the_same_place_has_made_no_call(tmp_path: Path) -> None:
+    """The one before has ended in its call."""
+    seen = at_work(tmp_path)
+    seen.calls(WRITE, 64)
+    seen.enters(READ)
+    seen.kernel(0x100, place(7))
+    seen.runs(7)
+    seen.leaves(READ, 64)
+    seen.mark(TOTAL_END)
+    lines = seen.report()
+    assert "thread 0 7 0 20 - - -" in lines
+    assert "spans latency 0 inner 0 0 0 0" in lines
+
+
+@pytest.mark.parametrize("number", [READ, RESTART])
+def test_a_call_that_a_signal_interrupts_goes_on(tmp_path: Path, number: int) -> None:
+    """Its handler makes a call at another place of the stack, and returns by one that never returns."""
+    seen = at_work(tmp_path)
+    seen.calls(WRITE, 64)
+    seen.enters(READ)
+    seen.enters(WRITE, stack=STACK - 900)
+    seen.leaves(WRITE, 1, stack=STACK - 900)
+    seen.enters(SIGRETURN, stack=STACK - 900)
+    seen.enters(number, of=READ)
+    seen.leaves(READ, 64)
+    ends(seen)
+    assert seen.spans()[0] == "1 340 340 340"
+    assert "returned work 0 0 1 64" in seen.report()
+    assert not any(line.startswith("returned work 0 219") for line in seen.report())
+
+
+def test_a_call_that_a_signal_ends_is_none(tmp_path: Path) -> None:
+    seen = at_work(tmp_path)
+    seen.calls(WRITE, 64)
+    seen.enters(READ)
+    seen.enters(SIGRETURN, stack=STACK - 900)
+    seen.leaves(READ, 2**64 - 4)
+    seen.calls(READ, 64)
+    ends(seen)
+    assert seen.spans()[0] == "1 330 330 330"
+
+
+def test_calls_without_an_end_are_forgotten(tmp_path: Path) -> None:
+    """A handler that jumps out of them, deeper and deeper."""
+    seen = at_work(tmp_path)
+    for deep in range(40):
+        seen.enters(FUTEX, stack=STACK - 100 * deep)
+    seen.calls(WRITE, 64)
+    seen.calls(READ, 64)
+    ends(seen)
+    assert seen.spans()[0] == "1 210 210 210"
+
+
+def test_a_thread_may_come_to_another_cpu_in_its_call(tmp_path: Path) -> None:
+    """It returns where its time is behind: the time that was shown there counts."""
+    seen = at_work(tmp_path)
+    seen.reads_clock()
+    seen.calls(WRITE, 64)
+    seen.enters(READ)
+    seen.runs(9)
+    seen.time[1] = 500
+    seen.runs(7, vcpu=1)
+    seen.leaves(READ, 64, vcpu=1)
+    ends(seen, vcpu=1)
+    assert seen.spans()[0] == "1 570 570 570"
+    assert "returned work 1 0 1 64" in seen.report()
+    assert "returned work 0 1 1 64" in seen.report()
+
+
+def test_calls_of_a_thread_that_is_no_worker_are_only_counted(tmp_path: Path) -> None:
+    seen = at_work(tmp_path)
+    seen.runs(8)
+    seen.calls(WRITE, 64)
+    seen.calls(READ, 64)
+    seen.runs(7)
+    ends(seen)
+    lines = seen.report()
+    assert "returned work 0 1 1 64" in lines
+    assert [line for line in lines if line.startswith("thread ")] == ["thread 0 7 0 20 260 - -"]
+    assert "spans latency 0 inner 0 0 0 0" in lines
+
+
+def wakes(seen: Guest, *, interrupt: int = 0, sends: bool = False) -> None:
+    """Thread 7 sleeps in its call on vCPU 0; thread 8 wakes it from vCPU 1."""
+    seen.time[1] = seen.time[0]
+    seen.enters(FUTEX)
+    seen.runs(9)
+    seen.runs(8, vcpu=1)
+    seen.reads_clock(vcpu=1)
+    seen.enters(FUTEX, vcpu=1)
+    seen.kernel(0x400 if sends else 0x300, place(7), 0, 0, interrupt, vcpu=1)
+    if sends:
+        seen.kernel(0x300, place(7), 0, 0, 1)
+    seen.leaves(FUTEX, 1, vcpu=1)
+    seen.time[0] = seen.time[1]
+    seen.runs(7)
+    seen.leaves(FUTEX)
+    seen.reads_clock()
+    ends(seen)
+
+
+def test_a_wake_up_begins_with_the_call_of_who_wakes(tmp_path: Path) -> None:
+    """From there: 10 to the wake-up, 100 to its end, 10 to the switch, 100. Outer: 10 more on both sides."""
+    seen = at_work(tmp_path)
+    wakes(seen)
+    assert seen.spans("wakeup") == ["1 220 220 220", "1 240 240 240"]
+
+
+def test_a_wake_up_through_another_cpu_begins_with_the_call_of_who_asked_for_it(tmp_path: Path) -> None:
+    seen = at_work(tmp_path)
+    wakes(seen, sends=True)
+    assert seen.spans("wakeup") == ["1 220 220 220", "1 240 240 240"]
+
+
+@pytest.mark.parametrize("sends", [False, True])
+def test_a_wake_up_by_an_interrupt_is_none(tmp_path: Path, sends: bool) -> None:
+    seen = at_work(tmp_path)
+    wakes(seen, interrupt=1, sends=sends)
+    assert seen.spans("wakeup") == ["0 0 0 0", "0 0 0 0"]
+
+
+def test_an_interrupt_counts_if_nobody_says_so(tmp_path: Path) -> None:
+    seen = at_work(tmp_path, ("hooks.interrupt.length &&", "false &&"))
+    wakes(seen, interrupt=1)
+    assert seen.spans("wakeup")[0] == "1 220 220 220"
+
+
+def test_a_wake_up_of_another_call_is_none(tmp_path: Path) -> None:
+    """It was woken in a read; the call that it makes next has slept for nobody."""
+    seen = at_work(tmp_path)
+    seen.enters(READ)
+    seen.runs(8)
+    seen.enters(FUTEX)
+    seen.kernel(0x300, place(7))
+    seen.leaves(FUTEX, 1)
+    seen.runs(7)
+    seen.leaves(READ, 1)
+    seen.calls(FUTEX)
+    ends(seen)
+    assert seen.spans("wakeup")[0] == "0 0 0 0"
+
+
+def test_functions_of_the_program_are_calls(tmp_path: Path) -> None:
+    """With a system call in them; one that gives a negative int has failed."""
+    seen = at_work(tmp_path)
+    for result, result_of_read in ((2**32 - 1, 0), (0, 0)):
+        seen.does(NOP, 0x17000)
+        seen.calls(FUTEX)
+        seen.does(RET, 0x1700F, rax=result)
+        seen.does(NOP, 0x17020)
+        seen.does(RET, 0x17020, rax=result_of_read, stack=STACK - 8)  # of another function within
+        seen.does(RET, 0x1702F, rax=result_of_read)
+    ends(seen)
+    assert seen.spans()[0] == "1 150 150 150"
+
+
+def moves(seen: Guest, call: int, length: int, thread: int, *, pipe: int = PIPE, vcpu: int = 0) -> None:
+    seen.runs(thread, vcpu)
+    seen.enters(call, vcpu=vcpu)
+    seen.kernel(0x500 if call == WRITE else 0x600, pipe, vcpu=vcpu)
+    seen.leaves(call, length, vcpu=vcpu)
+
+
+def exchanged(seen: Guest) -> list[str]:
+    return [line for line in seen.report() if line.startswith(("exchanged ", "counted exchanged"))]
+
+
+def test_bytes_are_exchanged_if_another_thread_wrote_them(tmp_path: Path) -> None:
+    seen = at_work(tmp_path)
+    moves(seen, WRITE, 64, 7)
+    moves(seen, READ, 40, 8)
+    moves(seen, READ, 24, 7)
+    moves(seen, WRITE, 64, 8, pipe=PIPE + 1)
+    moves(seen, READ, FAILS, 7)
+    ends(seen)
+    assert exchanged(seen) == ["counted exchanged", "exchanged total 0 0 40", "exchanged work 0 0 40"]
+
+
+def test_who_reads_may_return_before_who_writes(tmp_path: Path) -> None:
+    seen = at_work(tmp_path)
+    seen.enters(WRITE)
+    seen.kernel(0x500, PIPE)
+    moves(seen, READ, 50, 8, vcpu=1)
+    seen.leaves(WRITE, 64)
+    moves(seen, READ, 14, 7)
+    ends(seen)
+    assert exchanged(seen) == ["counted exchanged", "exchanged total 0 0 50", "exchanged work 0 0 50"]
+
+
+def test_what_cannot_be_followed_is_not_counted(tmp_path: Path) -> None:
+    """More stretches of bytes in one pipe than are remembered."""
+    seen = at_work(tmp_path)
+    for turn in range(66):
+        moves(seen, WRITE, 1, 7 + turn % 2)
+    ends(seen)
+    assert exchanged(seen) == []
+
+
+def test_a_worker_of_which_the_switch_was_not_seen_is_said(tmp_path: Path) -> None:
+    """As in a guest that was restored in the middle of it."""
+    seen = guest(tmp_path)
+    seen.mark(WORK_BEGIN)
+    seen.calls(WRITE, 1)
+    seen.runs(8)
+    seen.mark(WORK_BEGIN)
+    ends(seen)
+    why = "a worker began before its CPU had switched to a thread"
+    said = [line for line in seen.report() if line.startswith(("measured", "unmeasured", "thread"))]
+    assert said == [f"unmeasured latency {why}", f"unmeasured wakeup {why}"]
+
+
+def test_more_workers_than_the_table_has_are_said(tmp_path: Path) -> None:
+    seen = guest(tmp_path)
+    for _ in range(257):
+        seen.kernel(0x100, place(7))
+        seen.runs(7)
+        seen.mark(WORK_BEGIN)
+    ends(seen)
+    assert "unmeasured latency there were too many workers" in seen.report()
+
+
+def test_each_of_many_vcpus_has_its_own_thread(tmp_path: Path) -> None:
+    seen = guest(tmp_path)
+    for vcpu in range(64):
+        seen.kernel(0x100, 0x11000 + 0x40 * vcpu, vcpu=vcpu)
+        seen.kernel(0x200, 0, 0x11000 + 0x40 * vcpu, vcpu=vcpu)
+        seen.mark(WORK_BEGIN, vcpu)
+    for call in (WRITE, READ):
+        for vcpu in range(64):
+            seen.enters(call, vcpu=vcpu)
+        for vcpu in range(64):
+            seen.leaves(call, 1, vcpu=vcpu, after=100 + vcpu)
+    for vcpu in range(64):
+        ends(seen, vcpu)
+    lines = seen.report()
+    for vcpu in range(64):
+        length = 210 + 2 * vcpu
+        assert f"spans latency {vcpu} inner 1 {length} {length} {length}" in lines
+
+
+@pytest.mark.parametrize(
+    ("gone", "why"),
+    [
+        ("hook switch\nat 200\nto a1\n", "the system names no switch of threads that this kernel has"),
+        ("id t l4\n", "the system names no switch of threads that this kernel has"),
+        ("hook fork\nat 100\nthread a0\n", "the system names no begin of threads that this kernel has"),
+        ("hook wake\nat 300\nthread a0\n", "the system names no wake-up that this kernel has"),
+    ],
+)
+def test_a_system_that_does_not_say_enough_is_not_measured(tmp_path: Path, gone: str, why: str) -> None:
+    seen = guest(tmp_path, observe=OBSERVE.replace(gone, ""))
+    seen.mark(WORK_BEGIN)
+    assert seen.report() == [f"unmeasured latency {why}", f"unmeasured wakeup {why}"]
