@@ -421,7 +421,6 @@ ELSEWHERE = (
         ("    .work = work,\n", "    .work = idle,\n"),
         steps=2_000_000,
     ),
-    _jumps("counters", "own = bench_turns(own, delay);", "static uint64_t *counter_of(", steps=100_000),
     _jumps("barrier", "x = bench_turns(x, share);", "static uint64_t weight(", phases=20),
     _jumps("dynamic", "uint64_t answer = bench_turns(random, cost);", "static uint64_t cost_of(", items=1000),
     _jumps("mapreduce", "bench_turns(bench_mix(i), data->grain)", "static void merge(", words=10_000),

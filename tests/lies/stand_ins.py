@@ -348,7 +348,7 @@ IN_PLACE = (
         steps=20_000,
     ),
     edited(
-        "not-synced",
+        "synced-nothing",
         "files",
         "files.c",
         ("if (port_sync(file) != 0)", "if (port_sync(-1) == 0)"),
