@@ -92,6 +92,18 @@ def test_skips_of_one_reason_say_it_once_and_have_a_line_each() -> None:
     ]
 
 
+def test_verified_cells_of_a_session_that_decided_nothing_share_a_sentence() -> None:
+    """As after --quick: there are several such cells, none of them a gate."""
+    made = wide_view(2, 2, 2)
+    right = [one for one in made.verdicts if (one.gate, one.outcome) == ("verified", Word.PASS)]
+    asked_of = [verdict(speedup(2), Word.SKIP, "SKIP: primes-linux smp2/smp1: --quick decides nothing", {})]
+    html = asked(replace(made, verdicts=(*right, *asked_of)))
+    assert len(right) > 1
+    assert len(lines_of(html)) == 1
+    assert f"{len(right)} cells: " in html
+    assert "which decides nothing" in html
+
+
 def test_a_skipped_limit_has_the_unit_of_its_metric() -> None:
     of = cell(2)
     gate = Gate("x", "limit", None, of, "work", None, 120_000.0)
