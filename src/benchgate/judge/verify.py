@@ -101,7 +101,14 @@ def _verified_on(
             used = cpu_use.of_printed(files, verified.unit, verified.work, verified.total)
             verified = replace(verified, void=unseen, cpu_work=CpuWork(used))
     else:
-        verified = verify(files, workload, system.result, exit_codes=codes, rule=rule)
+        verified = verify(
+            files,
+            workload,
+            system.result,
+            exit_codes=codes,
+            rule=rule,
+            step_ns=system.arch.clock_step_ns,
+        )
         output = output_of(files, system)
         if system.console.counts_cpus:
             require_cpus(run.cell.cpus, patterns.online_cpus(output, system))
@@ -129,18 +136,19 @@ def output_of(files: RunFiles, system: System) -> GuestOutput:
     return of_conversation(files.console, script, files.typed)
 
 
-def verify(
+def verify(  # noqa: PLR0913 - keyword arguments
     files: RunFiles,
     workload: Workload,
     result: ResultDefinition = BENCH_RESULT,
     *,
     exit_codes: Collection[int] | None = EXIT_CODES,
     rule: VoidRule = NO_RULE,
+    step_ns: int = 1,
 ) -> VerifiedRun:
     """The run, if its ending, transcript, window and every worker's answer are right.
 
     `result`: the settings of the system's YAML. `exit_codes` None: the exit status is not checked, because
-    the guest is killed after its result.
+    the guest is killed after its result. `step_ns`: of the processor's clock.
     """
     run = files.run
     check_ending(files, exit_codes)
@@ -156,7 +164,7 @@ def verify(
     void = void or unseen
     check_span(files, unit, work, total, transcript.hz, void=void)
     hz = SECOND_NS if unit == INSN_UNIT else transcript.hz
-    own = measured(files, workload, transcript)
+    own = measured(files, workload, transcript, step_ns)
     figures = reported(transcript, seen, {Window.WORK: work, Window.TOTAL: total}, hz, own)
     return VerifiedRun(
         run=run,

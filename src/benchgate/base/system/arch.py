@@ -40,6 +40,8 @@ class Architecture:
     image_words: str = "an uncompressed Image, or an ELF file"
     waits_by: str = "`pause`"
     """The instructions in a loop by which the instruction clock knows that it waits for another CPU."""
+    clock_step_ns: int = 1
+    """How long QEMU's clock of this processor stands still between two of its ticks, at most."""
 
     def __str__(self) -> str:
         return self.name
@@ -95,6 +97,7 @@ RISCV64 = Architecture(
     linux_since={"bookworm": "trixie"},
     image_magic=(0x38, b"RSC\x05"),
     waits_by="`pause` (Zihintpause) or `wfi`",
+    clock_step_ns=100,  # 10 MHz
 )
 AARCH64 = Architecture(
     name="aarch64",
@@ -109,6 +112,7 @@ AARCH64 = Architecture(
     linux={"debian": "linux-image-cloud-arm64"},
     image_magic=(0x38, b"ARMd"),
     waits_by="`yield` or `wfe`",
+    clock_step_ns=16,  # 62.5 MHz
 )
 ARCHITECTURES: Mapping[str, Architecture] = {one.name: one for one in (X86_64, RISCV64, AARCH64)}
 

@@ -21,18 +21,22 @@ from benchgate.judge.checks.machine_figures import Slack, Spans, contradiction
 from benchgate.judge.run_files import RunFiles
 from benchgate.judge.wire import Transcript
 
-SLACK = Slack(below_ns=4, above_ns=4)
-"""What the guest's clock rounds in two readings. Nothing else lies between what a guest read and what the
-machine saw it read: an interrupt is in both."""
+ROUNDED_NS = 3
+"""What a guest rounds when it computes ns of two readings of its clock, beside its clock's own step. Nothing
+else lies between what a guest read and what the machine saw it read: an interrupt is in both."""
 
 
-def measured(files: RunFiles, workload: Workload, transcript: Transcript) -> Mapping[str, Histogram]:
+def measured(
+    files: RunFiles, workload: Workload, transcript: Transcript, step_ns: int
+) -> Mapping[str, Histogram]:
+    """`step_ns`: the processor's clock goes on by so much at once."""
     if files.run.lane is not Lane.INSN or not transcript.hz:
         return {}
     found = files.clock.operations
+    slack = Slack(below_ns=ROUNDED_NS + step_ns, above_ns=ROUNDED_NS + step_ns)
     known = {name: found[name] for name in workload.machine if name in found}
     pairs = {
-        name: _compared(name, threads, workload, transcript)
+        name: _compared(name, threads, workload, transcript, slack)
         for name, threads in known.items()
         if name in transcript.histograms
     }
@@ -40,7 +44,11 @@ def measured(files: RunFiles, workload: Workload, transcript: Transcript) -> Map
 
 
 def _compared(
-    name: str, threads: Sequence[ThreadOperations], workload: Workload, transcript: Transcript
+    name: str,
+    threads: Sequence[ThreadOperations],
+    workload: Workload,
+    transcript: Transcript,
+    slack: Slack,
 ) -> Histogram | None:
     """What the machine measured; None if it does not have a span for each value, or if it is not known which
     threads are the workers, because the program reads no clock at its marks."""
@@ -54,7 +62,7 @@ def _compared(
     inner, outer = (merged(getattr(thread, kind) for thread in mine) for kind in ("inner", "outer"))
     spans = Spans(inner, outer, operation.is_wake)
     tick = Fraction(SECOND_NS, transcript.hz or SECOND_NS)
-    if wrong := contradiction(said, tick, spans, SLACK):
+    if wrong := contradiction(said, tick, spans, slack):
         calls = f"from {' or '.join(operation.begins)} to {' or '.join(operation.ends)}"
         raise VerifyError(f"the machine contradicts the guest: histogram {name} ({calls}): {wrong}")
     return outer if said.count == outer.count else None

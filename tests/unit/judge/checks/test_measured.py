@@ -10,6 +10,7 @@ import pytest
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import VerifyError
+from benchgate.base.system.arch import ARCHITECTURES, Architecture
 from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.base.workload.operations import Operation
 from benchgate.base.workload.workloads import Workload
@@ -46,6 +47,8 @@ def seen(
     spans: Mapping[int, Sequence[int]],
     operation: Operation = CALLS,
     lane: Lane = Lane.INSN,
+    *,
+    step_ns: int = 1,
 ) -> Mapping[str, object]:
     """`spans`: by worker, from call to call. The threads are logged in the other order."""
     of_run = files(folder, said, lane)
@@ -63,7 +66,7 @@ def seen(
     ]
     log = ClockLog(7, 5000, 100, 25, 2, (4, 4, 4), (), operations={"latency": tuple(threads)})
     of_run.__dict__["clock"] = log
-    return measured(of_run, workload(operation), of_run.transcript)
+    return measured(of_run, workload(operation), of_run.transcript, step_ns)
 
 
 def test_an_honest_histogram_gives_way_to_the_machines(tmp_path: Path) -> None:
@@ -98,6 +101,26 @@ def test_a_forged_one_is_invalid_with_both_sides(tmp_path: Path, said: list[int]
         seen(tmp_path, [said, []], {0: INNER, 1: []})
 
 
+@pytest.mark.parametrize("guest", ARCHITECTURES.values(), ids=str)
+def test_an_honest_guest_reads_a_clock_that_goes_in_steps(tmp_path: Path, guest: Architecture) -> None:
+    """Linux says ns although RISC-V's clock in QEMU has steps of 100 of them, so each of its lengths is the
+    number of steps in it, or one more."""
+    step = guest.clock_step_ns
+    longer = [-(-length // step) * step for length in OUTER]
+    shorter = [length // step * step for length in INNER]
+    for said in (longer, shorter):
+        assert seen(tmp_path, [said, []], {0: INNER, 1: []}, step_ns=step) == {"latency": histogram_of(OUTER)}
+    for lie in ([value + 2 * step + 4 for value in longer], [value - 2 * step - 4 for value in shorter]):
+        with pytest.raises(VerifyError, match="the machine contradicts the guest"):
+            seen(tmp_path, [lie, []], {0: INNER, 1: []}, step_ns=step)
+
+
+def test_a_clock_of_ns_excuses_no_steps(tmp_path: Path) -> None:
+    said = [-(-length // 100) * 100 for length in OUTER]
+    with pytest.raises(VerifyError, match="the machine contradicts the guest"):
+        seen(tmp_path, [said, []], {0: INNER, 1: []})
+
+
 def test_waits_without_a_wake_up_leave_the_figures_to_the_guest(tmp_path: Path) -> None:
     assert seen(tmp_path, [[*OUTER, 90], []], {0: INNER, 1: []}, WAKE) == {}
     assert seen(tmp_path, [OUTER, []], {0: INNER, 1: []}, WAKE) == {"latency": histogram_of(OUTER)}
@@ -109,7 +132,7 @@ def test_without_operations_nothing_is_measured(tmp_path: Path) -> None:
     assert seen(tmp_path, [OUTER, []], {0: INNER, 1: []}, lane=Lane.TCG) == {}
     of_run = files(tmp_path, [OUTER, []])
     of_run.__dict__["clock"] = ClockLog(7, 5000, 100, 25, 2, (4, 4, 4), ())  # an earlier version
-    assert measured(of_run, workload(), of_run.transcript) == {}
+    assert measured(of_run, workload(), of_run.transcript, 1) == {}
 
 
 def test_metrics_take_what_the_machine_measured() -> None:
