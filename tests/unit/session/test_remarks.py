@@ -52,6 +52,7 @@ def test_a_policy_that_differs_from_the_shipped_one_is_said(folder: Path) -> Non
         "superlinear_ideal": 1.01,
         "capacity_reach": 0.9,
         "warmups": 1,
+        "apart": 0.2,
         "void": asdict(POLICY.void),
     }
     change(folder, lambda facts: facts.update(policy=shipped | {"informs": ""}))
@@ -61,6 +62,12 @@ def test_a_policy_that_differs_from_the_shipped_one_is_said(folder: Path) -> Non
     change(folder, lambda facts: facts["policy"].update(alpha=0.049, superlinear=3.0))
     (said,) = (remark for remark in remarks(folder, TrustedPrograms()) if "policy" in remark)
     assert said.endswith(": alpha 0.049, superlinear 3.0 (shipped: alpha 0.0276, superlinear 1.05)")
+
+
+def test_a_session_from_before_groups_says_that_it_looked_for_none(folder: Path) -> None:
+    change(folder, lambda facts: facts["policy"].pop("apart", None))
+    (said,) = (remark for remark in remarks(folder, TrustedPrograms()) if "policy" in remark)
+    assert said.endswith("apart 0.0 (shipped: apart 0.2)")
 
 
 def test_which_clock_decides_is_said(folder: Path) -> None:

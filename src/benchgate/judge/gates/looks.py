@@ -155,7 +155,8 @@ def judge(asked: GateQuestion, figures_at: Callable[[int], GateFigures]) -> Ruli
             return asked.ruling(*settled, seen)
     if seen is None:
         return _nothing_seen(asked)
-    text = undecided(asked.gate, asked.measured, seen)
+    parted = _groups_disagree(asked.rule, seen)
+    text = between_groups(asked.gate, seen) if parted else undecided(asked.gate, asked.measured, seen)
     return asked.ruling(Word.INCONCLUSIVE, text, seen, asked.wanted)
 
 
@@ -188,7 +189,8 @@ def _settled(asked: GateQuestion, seen: GateFigures) -> tuple[Word, str] | None:
         return seen.unusable
     word = None if seen.is_dependent or seen.misfit else rule.settle(seen.interval, seen.threshold)
     if word is not Word.FAIL and _groups_disagree(rule, seen):
-        return Word.INCONCLUSIVE, between_groups(gate, seen)
+        # In wall time the groups of a few runs may be noise, so more are made.
+        return (Word.INCONCLUSIVE, between_groups(gate, seen)) if seen.lane is Lane.INSN else None
     if word is None:
         return None
     if rule.settle(seen.blurred, seen.threshold) is not word:

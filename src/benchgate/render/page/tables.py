@@ -9,10 +9,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from benchgate.render.page.html import Child, Html, join, tag
-from benchgate.render.tables.study import Grid
 from benchgate.render.view import SessionView
+
+if TYPE_CHECKING:
+    from benchgate.render.tables.study import Grid
 
 NOTHING = "-"
 
