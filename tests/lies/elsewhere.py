@@ -161,16 +161,6 @@ LENGTHS = (
         ),
         requests=200,
     ),
-    edited(
-        "clock-after-post",
-        "wake",
-        "wake.c",
-        (
-            "    post->number = number;\n    post->when = port_now();\n    bench_post(&post->round, round);\n",
-            "    post->number = number;\n    bench_post(&post->round, round);\n    post->when = port_now();\n",
-        ),
-        rounds=400,
-    ),
 )
 
 # ---- messages

@@ -27,6 +27,7 @@ from benchgate.base.workload.witness import (
     FIGURES,
     HARNESS,
     HARNESS_BOOT,
+    HARNESS_BOOT_CPU,
     HARNESS_BYTE,
     HARNESS_CPU,
     LINE,
@@ -118,8 +119,10 @@ class RunNames:
         more = self._counted(WHOLE, PROGRAMS) - self._counted(WORK, PROGRAMS)
         cpus, printed = self.found.run.cell.cpus, len(self.files.console)
         counts = self.files.clock.counts
-        boot = HARNESS_BOOT if counts and counts.whole and counts.whole.begin == 0 else 0
-        return max(0, more - boot - HARNESS - HARNESS_CPU * cpus - HARNESS_BYTE * printed)
+        own = HARNESS + HARNESS_CPU * cpus + HARNESS_BYTE * printed
+        if counts and counts.whole and counts.whole.begin == 0:
+            own += HARNESS_BOOT + HARNESS_BOOT_CPU * cpus
+        return max(0, more - own)
 
     def _of_spans(self, histogram: str, figure: str) -> Fraction:
         if histogram not in self.found.measured:

@@ -13,7 +13,13 @@ from benchgate.base.cells import Cell, Lane, Mode
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import WorkerReport
 from benchgate.base.statistics.histogram import Histogram
-from benchgate.base.workload.witness import HARNESS, HARNESS_BOOT, HARNESS_BYTE, HARNESS_CPU
+from benchgate.base.workload.witness import (
+    HARNESS,
+    HARNESS_BOOT,
+    HARNESS_BOOT_CPU,
+    HARNESS_BYTE,
+    HARNESS_CPU,
+)
 from benchgate.base.workload.workloads import Workload
 from benchgate.insn.counts import CountedCpu, CountedSpan, Counts
 from benchgate.insn.log import ClockLog
@@ -247,7 +253,8 @@ def test_a_histogram_contains_what_the_machine_saw(
 
 def around(work: int, outside: int, begin: int = 0) -> Counts:
     """Programs executed so many instructions in the work and outside of it, but for those of the harness."""
-    own = HARNESS + HARNESS_BOOT * (begin == 0) + HARNESS_CPU * 2 + HARNESS_BYTE * len(CONSOLE)
+    boot = HARNESS_BOOT + HARNESS_BOOT_CPU * 2 if begin == 0 else 0
+    own = boot + HARNESS + HARNESS_CPU * 2 + HARNESS_BYTE * len(CONSOLE)
     cpu = CountedCpu(MappingProxyType({"programs": work, "syscalls": 10}), MappingProxyType({1: 10}))
     whole = CountedCpu(MappingProxyType({"programs": work + outside + own}))
     span = CountedSpan(1000, 2000, (cpu,))
