@@ -363,14 +363,18 @@ class ToldVerdicts:
     whose runs are all verified."""
 
 
+def is_counted(verdict: Verdict) -> bool:
+    """How many cells have verified runs only is one sentence, with no reason and no threshold."""
+    is_right = verdict.outcome is Word.PASS or verdict.reason.endswith(DECIDES_NOTHING)
+    return verdict.gate == VERIFIED and is_right
+
+
 def told_of(verdicts: Iterable[Verdict]) -> tuple[ToldVerdicts, ...]:
     """In the given order; then gates whose cells were not run, and cells whose runs are all verified."""
     reasons: dict[tuple[Word, bool, str], list[Verdict]] = {}
     right: dict[tuple[Word, str], list[Verdict]] = {}
     for verdict in verdicts:
-        if verdict.gate == VERIFIED and (
-            verdict.outcome is Word.PASS or verdict.reason.endswith(DECIDES_NOTHING)
-        ):
+        if is_counted(verdict):
             how = verdict.reason.partition(": ")[2].partition(", ")[2]
             right.setdefault((verdict.outcome, how), []).append(verdict)
             continue

@@ -23,7 +23,7 @@ from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.page_view import PageRow, PageView
 from benchgate.render.page.tables import NOTHING, TableLine, commands, more, table, word
 from benchgate.render.tables import units
-from benchgate.render.view import WORST_FIRST, ToldVerdicts, told_of
+from benchgate.render.view import WORST_FIRST, ToldVerdicts, is_counted, told_of
 
 TITLE = "What was asked"
 ORDER = 0
@@ -72,8 +72,7 @@ def body(page: PageView) -> Html | None:
 
 
 def _is_count(told: ToldVerdicts) -> bool:
-    """How many cells have verified runs only: a sentence without a threshold."""
-    return all((verdict.gate, verdict.outcome) == (VERIFIED, Word.PASS) for verdict in told.of)
+    return all(map(is_counted, told.of))
 
 
 def _line(page: PageView, told: ToldVerdicts) -> GateLine:

@@ -58,13 +58,13 @@ def test_each_gate_has_its_figure_its_threshold_and_its_verdict() -> None:
 
 def test_the_worst_is_first_and_a_control_is_named() -> None:
     words = [line[1] for line in WIDE]
-    assert words == ["INVALID"] * 4 + ["FAIL"] * 2 + ["INCONCLUSIVE"] * 2 + ["PASS"] * 14
+    assert words == ["FAIL"] * 2 + ["INVALID"] * 4 + ["INCONCLUSIVE"] * 2 + ["PASS"] * 14
     controls = [line[0].split()[0] for line in WIDE if "negative control" in line[0]]
     assert controls == ["primes.split-one-linux", "primes.split-one-kernel"] * 2
 
 
 def test_the_cause_is_said_once_with_the_command_for_the_run_at_fault() -> None:
-    cell_line, echo = WIDE[0], WIDE[2]
+    cell_line, echo = WIDE[2], WIDE[4]
     assert cell_line[0] == "wake-linux-smp4"
     assert cell_line[4].count("Kernel panic") == 1
     runs = [row.run for row in wide_view(6, 2, 3).rows if row.cell.workload == "wake" and row.cell.cpus == 4]
@@ -90,6 +90,18 @@ def test_skips_of_one_reason_say_it_once_and_have_a_line_each() -> None:
         ["primes-linux smp4/smp1", "SKIP", "-"],
         ["primes-linux smp8/smp1", "SKIP", "-"],
     ]
+
+
+def test_verified_cells_of_a_session_that_decided_nothing_share_a_sentence() -> None:
+    """As after --quick: there are several such cells, none of them a gate."""
+    made = wide_view(2, 2, 2)
+    right = [one for one in made.verdicts if (one.gate, one.outcome) == ("verified", Word.PASS)]
+    asked_of = [verdict(speedup(2), Word.SKIP, "SKIP: primes-linux smp2/smp1: --quick decides nothing", {})]
+    html = asked(replace(made, verdicts=(*right, *asked_of)))
+    assert len(right) > 1
+    assert len(lines_of(html)) == 1
+    assert f"{len(right)} cells: " in html
+    assert "which decides nothing" in html
 
 
 def test_a_skipped_limit_has_the_unit_of_its_metric() -> None:
