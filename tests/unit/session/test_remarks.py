@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
+from benchgate.base.jsonfields import as_json
 from benchgate.evidence import provenance
 from benchgate.evidence.files import SESSION
-from benchgate.plan import marks, planner
+from benchgate.plan import catalog, marks, planner
 from benchgate.plan.marks import MarkArguments
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedGate, SweepPlan
@@ -65,7 +66,9 @@ def test_a_policy_that_differs_from_the_shipped_one_is_said(folder: Path) -> Non
 
 
 def test_a_session_from_before_groups_says_that_it_looked_for_none(folder: Path) -> None:
-    change(folder, lambda facts: facts["policy"].pop("apart", None))
+    shipped = as_json(catalog.load_policy("default"))
+    del shipped["apart"]
+    change(folder, lambda facts: facts.update(policy={**shipped, "informs": ""}))
     (said,) = (remark for remark in remarks(folder, TrustedPrograms()) if "policy" in remark)
     assert said.endswith("apart 0.0 (shipped: apart 0.2)")
 

@@ -90,6 +90,7 @@ bool operators_measure(struct operators_thread *t, unsigned which, const struct 
         const struct hook_operation *o = &hooks->operation[n];
         struct spans *spans = &t->work->spans[n];
         bool ends = is_among(call->number, o->to, o->ends) && (!o->is_wake || woke);
+        spans->needs_read = o->is_wake;
         if (o->is_wake ? ends : is_among(call->number, o->from, o->begins))
             has_memory &= spans_begin(spans, o->is_wake ? &t->woken : &call->begin);
         if (ends)

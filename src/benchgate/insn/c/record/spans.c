@@ -46,7 +46,7 @@ static uint64_t length(uint64_t from, uint64_t to) {
 }
 
 bool spans_close(struct spans *s) {
-    bool is_span = s->is_open && s->has_end;
+    bool is_span = s->is_open && s->has_end && (s->has_read || !s->needs_read);
     s->is_open = s->has_end = false;
     if (!is_span)
         return true;

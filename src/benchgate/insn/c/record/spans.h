@@ -17,6 +17,8 @@ struct spans_lengths;
 
 struct spans {
     bool is_open, has_end, has_read; // has_read: the program has read its clock since the end
+    // Without such a read it was none: a thread that a late wake-up reaches sees that nothing is new, and sleeps on.
+    bool needs_read;
     struct spans_moment begin;
     uint64_t end, read;
     uint64_t step;                 // reads up to this one were before the last span's end

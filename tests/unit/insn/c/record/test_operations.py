@@ -427,8 +427,8 @@ def test_calls_of_a_thread_that_is_no_worker_are_only_counted(tmp_path: Path) ->
     assert "spans latency 0 inner 0 0 0 0" in lines
 
 
-def wakes(seen: Guest, *, interrupt: int = 0, sends: bool = False) -> None:
-    """Thread 7 sleeps in its call on vCPU 0; thread 8 wakes it from vCPU 1."""
+def wakes(seen: Guest, *, interrupt: int = 0, sends: bool = False, looks: bool = True) -> None:
+    """Thread 7 sleeps in its call on vCPU 0; thread 8 wakes it from vCPU 1. `looks`: at its clock, then."""
     seen.time[1] = seen.time[0]
     seen.enters(FUTEX)
     seen.runs(9)
@@ -442,8 +442,22 @@ def wakes(seen: Guest, *, interrupt: int = 0, sends: bool = False) -> None:
     seen.time[0] = seen.time[1]
     seen.runs(7)
     seen.leaves(FUTEX)
-    seen.reads_clock()
+    if looks:
+        seen.reads_clock()
     ends(seen)
+
+
+def test_a_late_wake_up_that_finds_nothing_new_is_none(tmp_path: Path) -> None:
+    """Its thread has seen the word before, reads no clock, and sleeps on."""
+    seen = at_work(tmp_path)
+    wakes(seen, looks=False)
+    assert seen.spans("wakeup") == ["0 0 0 0", "0 0 0 0"]
+
+
+def test_a_late_wake_up_counts_if_no_read_is_needed(tmp_path: Path) -> None:
+    seen = at_work(tmp_path, ("|| !s->needs_read", "|| true"))
+    wakes(seen, looks=False)
+    assert seen.spans("wakeup")[0] == "1 220 220 220"
 
 
 def test_a_wake_up_begins_with_the_call_of_who_wakes(tmp_path: Path) -> None:
