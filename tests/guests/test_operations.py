@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.statistics.histogram import Histogram, bounds
-from benchgate.base.workload.operations import Operation
+from benchgate.base.workload.operations import SpanRule
 from benchgate.build.fetch import inputs
 from benchgate.insn.counts import witnessed
 from benchgate.insn.log import ClockLog
@@ -26,10 +26,10 @@ from tests.ternkit import Bootkit
 SEND = ("syscalls.write", "program.port_send")
 RECEIVE = ("syscalls.read", "program.port_receive")
 SPANS = {
-    "service": {"latency": Operation(SEND, RECEIVE)},
-    "sockets": {"latency": Operation(SEND, RECEIVE)},
-    "wake": {"wakeup": Operation(("wake",), ("syscalls.futex", "program.port_wait"))},
-    "micro": {"sample": Operation(("syscalls.getpid",), ("syscalls.getpid",))},
+    "service": {"latency": SpanRule(SEND, RECEIVE)},
+    "sockets": {"latency": SpanRule(SEND, RECEIVE)},
+    "wake": {"wakeup": SpanRule(("wake",), ("syscalls.futex", "program.port_wait"))},
+    "micro": {"sample": SpanRule(("syscalls.getpid",), ("syscalls.getpid",))},
 }
 TICKS = {"x86_64": 2, "riscv64": 100, "aarch64": 16}
 """By how many ns a time that the guest read may be wrong: Linux multiplies and shifts, and the clocks of the

@@ -1,4 +1,4 @@
-"""Reads what the machine itself measured of each thread at work (c/record/operations.c).
+"""Reads what the machine itself measured of each thread at work (c/operations/operations.c).
 
 `OperationsReader` takes one line of the clock's log after the other, in words; `operations` gives, by the
 name of the guest's histogram, the threads with what was measured of each. The lines are untrusted: a line

@@ -1,6 +1,6 @@
 """Reads how the machine itself measures a workload's histograms: `machine:` of its YAML file.
 
-Takes the file's section, gives `Operation`s by the name of the histogram. Fails with CatalogError, which
+Takes the file's section, gives `SpanRule`s by the name of the histogram. Fails with CatalogError, which
 names file, line and key.
 """
 
@@ -14,13 +14,13 @@ from benchgate.base.workload.operations import (
     MOST_OF_OPERATION,
     MOST_OPERATIONS,
     WAKE,
-    Operation,
+    SpanRule,
 )
 from benchgate.base.yaml.yaml_nodes import NAME
 from benchgate.base.yaml.yamlfile import Section
 
 
-def read_operations(top: Section) -> Mapping[str, Operation]:
+def read_operations(top: Section) -> Mapping[str, SpanRule]:
     with top.optional("machine") as section:
         names = section.keys()
         if len(names) > MOST_OPERATIONS:
@@ -28,14 +28,14 @@ def read_operations(top: Section) -> Mapping[str, Operation]:
         return {name: _operation(section, name) for name in names}
 
 
-def _operation(section: Section, name: str) -> Operation:
+def _operation(section: Section, name: str) -> SpanRule:
     if not NAME.fullmatch(name) or len(name) > LONGEST_NAME:
         section.fail("is not the name of a histogram", name)
     with section.optional(name) as words:
         begins, ends = _calls(words, "from"), _calls(words, "to")
         if WAKE in begins and len(begins) > 1:
             words.fail(f"`{WAKE}` stands alone", "from")
-        return Operation(begins, ends)
+        return SpanRule(begins, ends)
 
 
 def _calls(words: Section, key: str) -> tuple[str, ...]:

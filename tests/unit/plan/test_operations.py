@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import CatalogError
-from benchgate.base.workload.operations import Operation, functions
+from benchgate.base.workload.operations import SpanRule, functions
 from benchgate.base.yaml import yamlfile
 from benchgate.plan.operations import read_operations
 from benchgate.plan.workload_keys import WORKLOAD
 
 
-def read(text: str) -> dict[str, Operation]:
+def read(text: str) -> dict[str, SpanRule]:
     return dict(read_operations(yamlfile.parse(f"machine: {text}\n", Path("mine.yaml"), WORKLOAD)))
 
 
@@ -21,8 +21,8 @@ def test_spans_of_calls_and_of_wake_ups() -> None:
     calls = "{from: [syscalls.write, program.send], to: [program.take]}"
     found = read(f"{{a: {calls}, b: {{from: [wake], to: [program.take]}}}}")
     assert found == {
-        "a": Operation(("syscalls.write", "program.send"), ("program.take",)),
-        "b": Operation(("wake",), ("program.take",)),
+        "a": SpanRule(("syscalls.write", "program.send"), ("program.take",)),
+        "b": SpanRule(("wake",), ("program.take",)),
     }
     assert not found["a"].is_wake
     assert found["b"].is_wake

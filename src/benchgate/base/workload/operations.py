@@ -20,7 +20,7 @@ characters of its name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class SpanRule:
     """A span of one thread: from the entry of a call to the exit of the last one before the next begins."""
 
     begins: tuple[str, ...]
@@ -31,7 +31,7 @@ class Operation:
         return WAKE in self.begins
 
 
-def functions(operations: Iterable[Operation]) -> tuple[str, ...]:
+def functions(operations: Iterable[SpanRule]) -> tuple[str, ...]:
     """The functions of the program that they name."""
     names = (name for operation in operations for name in (*operation.begins, *operation.ends))
     return tuple(dict.fromkeys(name.removeprefix(PROGRAM) for name in names if name.startswith(PROGRAM)))

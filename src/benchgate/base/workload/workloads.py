@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchgate.base.cells import Mode, Params, ParamValue, program_of
 from benchgate.base.workload.metrics import Metric
-from benchgate.base.workload.operations import Operation
+from benchgate.base.workload.operations import SpanRule
 from benchgate.base.workload.scenarios import Scenario
 from benchgate.base.workload.witness import Promise
 
@@ -117,7 +117,7 @@ class Workload:
     """What its workers are called, by the value `role` that each reports."""
     trusts: tuple[str, ...] = ()
     """What of its figures nothing but the guest shows, and why."""
-    machine: Mapping[str, Operation] = field(default_factory=dict)
+    machine: Mapping[str, SpanRule] = field(default_factory=dict)
     """Maps the names of histograms to how the machine itself measures them."""
     scenario: Scenario | None = None
     """The scenario that it is, with what its plan says and what must come of it."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from benchgate.base.system import observe
-from benchgate.base.workload.operations import PROGRAM, SYSCALLS, WAKE, Operation
+from benchgate.base.workload.operations import PROGRAM, SYSCALLS, WAKE, SpanRule
 from benchgate.insn.symbols import NO_SYMBOLS, Symbols, addresses_of, read_symbols
 
 _START = ("s_start", "_start")
@@ -32,7 +32,7 @@ def with_program(text: str, program: Path, functions: Iterable[tuple[str, str]])
 
 def with_operations(
     text: str,
-    operations: Mapping[str, Operation],
+    operations: Mapping[str, SpanRule],
     calls: Mapping[str, observe.SystemCall],
     program: Path | None,
 ) -> str:

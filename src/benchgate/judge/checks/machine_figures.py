@@ -32,7 +32,7 @@ class Slack:
 
 
 @dataclass(frozen=True, slots=True)
-class Spans:
+class MeasuredSpans:
     """What the machine measured, in ns."""
 
     inner: Histogram
@@ -42,7 +42,7 @@ class Spans:
     by nobody."""
 
 
-def contradiction(said: Histogram, tick: Fraction, spans: Spans, slack: Slack) -> str:
+def contradiction(said: Histogram, tick: Fraction, spans: MeasuredSpans, slack: Slack) -> str:
     """`said` is in units of `tick` ns."""
     seen = spans.inner
     unseen = said.count - seen.count
@@ -64,7 +64,7 @@ def contradiction(said: Histogram, tick: Fraction, spans: Spans, slack: Slack) -
     return _of_sums(said, tick, spans, slack) if said.count == seen.count else ""
 
 
-def _of_sums(said: Histogram, tick: Fraction, spans: Spans, slack: Slack) -> str:
+def _of_sums(said: Histogram, tick: Fraction, spans: MeasuredSpans, slack: Slack) -> str:
     count, mine = said.count, said.sum * tick
     least = spans.inner.sum - count * (slack.below_ns + tick)
     most = spans.outer.sum + count * (slack.above_ns + tick)

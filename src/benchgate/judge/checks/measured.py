@@ -17,7 +17,7 @@ from benchgate.base.statistics.histogram import Histogram, merged
 from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.base.workload.workloads import Workload
 from benchgate.insn.operations import ThreadOperations
-from benchgate.judge.checks.machine_figures import Slack, Spans, contradiction
+from benchgate.judge.checks.machine_figures import MeasuredSpans, Slack, contradiction
 from benchgate.judge.run_files import RunFiles
 from benchgate.judge.wire import Transcript
 
@@ -60,7 +60,7 @@ def _compared(
         return None
     operation, said = workload.machine[name], merged(each)
     inner, outer = (merged(getattr(thread, kind) for thread in mine) for kind in ("inner", "outer"))
-    spans = Spans(inner, outer, operation.is_wake)
+    spans = MeasuredSpans(inner, outer, operation.is_wake)
     tick = Fraction(SECOND_NS, transcript.hz or SECOND_NS)
     if wrong := contradiction(said, tick, spans, slack):
         calls = f"from {' or '.join(operation.begins)} to {' or '.join(operation.ends)}"

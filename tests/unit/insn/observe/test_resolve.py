@@ -11,7 +11,7 @@ import pytest
 
 from benchgate.base.errors import VerifyError
 from benchgate.base.system.observe import Hook, HookKind, ObserveDefinition, SystemCall, formula
-from benchgate.base.workload.operations import Operation
+from benchgate.base.workload.operations import SpanRule
 from benchgate.build.toolchain import compiler
 from benchgate.insn.observe.ctypes import NoTypes
 from benchgate.insn.observe.dwarf import read_dwarf
@@ -144,9 +144,9 @@ def test_a_workload_asks_for_spans_of_the_calls_that_a_system_has(program: Path)
     """Of each side the system's calls; if it names none of them, the functions of the program."""
     begin, end = next((at, to) for at, to, name in symbols(program) if name == "switch_to")
     operations = {
-        "latency": Operation(("syscalls.write", "program.switch_to"), ("syscalls.none", "program.switch_to")),
-        "sleep": Operation(("wake",), ("syscalls.read", "syscalls.write")),
-        "never": Operation(("wake",), ("syscalls.none", "program.none")),
+        "latency": SpanRule(("syscalls.write", "program.switch_to"), ("syscalls.none", "program.switch_to")),
+        "sleep": SpanRule(("wake",), ("syscalls.read", "syscalls.write")),
+        "never": SpanRule(("wake",), ("syscalls.none", "program.none")),
     }
     calls = {"write": SystemCall(1), "read": SystemCall(0), "restart_syscall": SystemCall(219)}
     text = with_operations("insn-observe 1\ntext 0 0\nend\n", operations, calls, program)

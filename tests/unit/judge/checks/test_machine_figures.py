@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchgate.judge.checks.machine_figures import Slack, Spans, contradiction
+from benchgate.judge.checks.machine_figures import MeasuredSpans, Slack, contradiction
 from benchgate.judge.checks.thread_record import histogram_of
 
 NS = Fraction(1)
@@ -29,7 +29,7 @@ def wrong(
     may_lack: bool = False,
 ) -> str:
     inner, outer = histogram_of(calls), histogram_of([length + AROUND for length in calls])
-    return contradiction(histogram_of(said), tick, Spans(inner, outer, may_lack), Slack())
+    return contradiction(histogram_of(said), tick, MeasuredSpans(inner, outer, may_lack), Slack())
 
 
 def shifted(values: Sequence[int]) -> list[int]:
@@ -91,7 +91,7 @@ def test_both_sides_are_named_with_their_numbers() -> None:
 def test_an_interrupt_between_reading_and_call_is_in_both() -> None:
     """It makes what the machine saw read longer, and so what an honest guest says; the calls it leaves."""
     outer = [*HONEST[:-2], HONEST[-2] + 30_000, HONEST[-1] + 2_000_000]
-    spans = Spans(histogram_of(CALLS), histogram_of(outer))
+    spans = MeasuredSpans(histogram_of(CALLS), histogram_of(outer))
     assert not contradiction(histogram_of(outer), NS, spans, Slack())
     assert contradiction(histogram_of([value // 2 for value in outer]), NS, spans, Slack())
     # what the guest says may be anything between the two
@@ -99,7 +99,7 @@ def test_an_interrupt_between_reading_and_call_is_in_both() -> None:
 
 
 def test_the_slack_is_for_each_value() -> None:
-    spans = Spans(histogram_of(CALLS), histogram_of(HONEST))
+    spans = MeasuredSpans(histogram_of(CALLS), histogram_of(HONEST))
     longer = histogram_of([value + 400 for value in HONEST])
     assert contradiction(longer, NS, spans, Slack(above_ns=100))
     assert not contradiction(longer, NS, spans, Slack(above_ns=400))

@@ -12,7 +12,7 @@ from benchgate.base.cells import Lane
 from benchgate.base.errors import VerifyError
 from benchgate.base.system.arch import ARCHITECTURES, Architecture
 from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
-from benchgate.base.workload.operations import Operation
+from benchgate.base.workload.operations import SpanRule
 from benchgate.base.workload.workloads import Workload
 from benchgate.insn.log import ClockLog
 from benchgate.insn.operations import ThreadOperations
@@ -23,15 +23,15 @@ from benchgate.judge.metrics import MetricSource, computed
 from benchgate.judge.run_files import RunFiles
 from tests.wirekit import NONCE, PRIMES, primes_run, recorded, version_2
 
-CALLS = Operation(("syscalls.write",), ("syscalls.read",))
-WAKE = Operation(("wake",), ("syscalls.futex",))
+CALLS = SpanRule(("syscalls.write",), ("syscalls.read",))
+WAKE = SpanRule(("wake",), ("syscalls.futex",))
 INNER = [10_000 + 50 * number for number in range(100)]
 OUTER = [length + 116 for length in INNER]
 AHEAD = 1_000_000
 """By so much the guest's clock is ahead of the machine's."""
 
 
-def workload(operation: Operation = CALLS) -> Workload:
+def workload(operation: SpanRule = CALLS) -> Workload:
     return replace(PRIMES, machine={"latency": operation})
 
 
@@ -45,7 +45,7 @@ def seen(
     folder: Path,
     said: Sequence[Sequence[int]],
     spans: Mapping[int, Sequence[int]],
-    operation: Operation = CALLS,
+    operation: SpanRule = CALLS,
     lane: Lane = Lane.INSN,
     *,
     step_ns: int = 1,
