@@ -229,14 +229,14 @@ static void may_send(unsigned vcpu, void *unused) {
         add(vcpu, IPIS, 1);
 }
 
-static void take(struct moment *moment, unsigned vcpu, uint64_t left, uint64_t time);
+static void take(struct moment *moment, unsigned vcpu, uint64_t left, bool is_program, uint64_t time);
 
 // At a function of the program; how much it adds.
 static uint64_t called(enum callees_deed deed, unsigned vcpu) {
     if (deed != CALLEES_STARTS)
         return callees_count(deed, vcpu);
     if (!total_begin.is_known) // what ran before, another program did
-        take(&whole_begin, vcpu, 0, clock_own(vcpu));
+        take(&whole_begin, vcpu, 0, true, clock_own(vcpu));
     return 1;
 }
 
@@ -325,7 +325,7 @@ void counts_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *s
 // ---- moments
 
 // `vcpu` has counted `left` instructions that it has not executed yet.
-static void take(struct moment *moment, unsigned vcpu, uint64_t left, uint64_t time) {
+static void take(struct moment *moment, unsigned vcpu, uint64_t left, bool is_program, uint64_t time) {
     for (unsigned c = 0; c < vcpus; c++) {
         struct at *at = &moment->vcpus[c];
         bool has_called = false;
@@ -336,7 +336,7 @@ static void take(struct moment *moment, unsigned vcpu, uint64_t left, uint64_t t
         }
         at->values[INSTRUCTIONS] = clock_executed(c) - (c == vcpu ? left : 0);
         at->values[WORKED] = clock_work(c).worked - (c == vcpu ? left : 0);
-        at->values[PROGRAMS] -= c == vcpu ? left : 0; // a mark is a program's
+        at->values[PROGRAMS] -= c == vcpu && is_program ? left : 0;
         if (has_called)
             at->calls = made[c];
     }
@@ -344,17 +344,21 @@ static void take(struct moment *moment, unsigned vcpu, uint64_t left, uint64_t t
     moment->time = time;
 }
 
-void counts_mark(unsigned kind, unsigned vcpu, uint64_t left, uint64_t time) {
+bool counts_of_program(void) {
+    return score && !is_blind && is_of(OF_PROGRAM);
+}
+
+void counts_mark(unsigned kind, unsigned vcpu, uint64_t left, bool is_program, uint64_t time) {
     if (!score || is_blind)
         return;
     if (kind == MARKS_TOTAL_BEGIN && !total_begin.is_known)
-        take(&total_begin, vcpu, left, time);
+        take(&total_begin, vcpu, left, is_program, time);
     else if (kind == MARKS_WORK_BEGIN && !work_begin.is_known)
-        take(&work_begin, vcpu, left, time);
+        take(&work_begin, vcpu, left, is_program, time);
     else if (kind == MARKS_WORK_END)
-        take(&work_end, vcpu, left, time);
+        take(&work_end, vcpu, left, is_program, time);
     else if (kind == MARKS_TOTAL_END)
-        take(&total_end, vcpu, left, time);
+        take(&total_end, vcpu, left, is_program, time);
 }
 
 // ---- lines
@@ -407,7 +411,7 @@ size_t counts_line(size_t most) {
     if (!score || is_blind || is_full)
         return 0;
     announce();
-    take(&now, vcpus, 0, 0);
+    take(&now, vcpus, 0, false, 0);
     for (unsigned c = 0; c < vcpus && !is_full; c++) {
         if (length + most_lines(&said.vcpus[c], &now.vcpus[c]) * LONGEST > most) {
             is_full = true;
@@ -436,7 +440,7 @@ void counts_report(uint64_t time) {
     announce();
     report("total", &total_begin, &total_end);
     report("work", &work_begin, &work_end);
-    take(&whole_end, vcpus, 0, time);
+    take(&whole_end, vcpus, 0, false, time);
     report("whole", &whole_begin, &whole_end);
 }
 
@@ -459,8 +463,12 @@ void counts_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *s
     (void)insn, (void)seen, (void)address;
 }
 
-void counts_mark(unsigned kind, unsigned vcpu, uint64_t left, uint64_t time) {
-    (void)kind, (void)vcpu, (void)left, (void)time;
+bool counts_of_program(void) {
+    return false;
+}
+
+void counts_mark(unsigned kind, unsigned vcpu, uint64_t left, bool is_program, uint64_t time) {
+    (void)kind, (void)vcpu, (void)left, (void)is_program, (void)time;
 }
 
 size_t counts_line(size_t most) {

@@ -15,8 +15,9 @@ void counts_vcpu(unsigned vcpu); // it appeared; in its own thread
 // A block of so many instructions is about to be instrumented, in its vCPU's thread.
 void counts_block(struct qemu_plugin_tb *tb, size_t instructions);
 void counts_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *seen, uint64_t address);
+bool counts_of_program(void); // whether that block is a program's, and not the kernel's
 // A mark: `left` instructions of its block are left.
-void counts_mark(unsigned kind, unsigned vcpu, uint64_t left, uint64_t time);
+void counts_mark(unsigned kind, unsigned vcpu, uint64_t left, bool is_program, uint64_t time);
 // Writes what changed since the last line, in at most so many bytes; how many.
 size_t counts_line(size_t most);
 void counts_report(uint64_t time); // at the end, which is at that time

@@ -35,7 +35,8 @@ void marks_line(uint64_t bytes, uint64_t time) {
         record(MARKS_TOTAL_END, time);
 }
 
-// The callback's pointer carries the kind and the distance, so a translation needs no allocation.
+// The callback's pointer carries the kind, whether a program executes it, and the distance, so a translation
+// needs no allocation.
 static void executed(unsigned vcpu, void *data) {
     static _Atomic unsigned seen;
     uintptr_t packed = (uintptr_t)data;
@@ -43,7 +44,7 @@ static void executed(unsigned vcpu, void *data) {
     bool opens = kind == MARKS_TOTAL_BEGIN || kind == MARKS_WORK_BEGIN;
     if (opens)
         clock_level(vcpu);
-    uint64_t time = clock_before(vcpu, packed >> 8);
+    uint64_t time = clock_before(vcpu, packed >> 9);
     unsigned number = atomic_fetch_add(&seen, 1);
     if (number < MOST_MARKS)
         journal_line("mark %02x %u %llu", kind, vcpu, (unsigned long long)time);
@@ -52,7 +53,7 @@ static void executed(unsigned vcpu, void *data) {
     if (!last_byte)
         record(kind, time);
     sharing_mark(kind, time);
-    counts_mark(kind, vcpu, packed >> 8, time);
+    counts_mark(kind, vcpu, packed >> 9, packed >> 8 & 1, time);
     operations_mark(kind, vcpu, time);
     if (!opens && kind != MARKS_TOTAL_END)
         return;
@@ -61,6 +62,6 @@ static void executed(unsigned vcpu, void *data) {
 }
 
 void marks_instrument(struct qemu_plugin_insn *insn, unsigned kind, size_t left) {
-    uintptr_t packed = (uintptr_t)left << 8 | kind;
+    uintptr_t packed = (uintptr_t)left << 9 | (uintptr_t)counts_of_program() << 8 | kind;
     qemu_plugin_register_vcpu_insn_exec_cb(insn, executed, QEMU_NO_REGS, (void *)packed);
 }

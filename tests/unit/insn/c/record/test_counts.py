@@ -154,7 +154,7 @@ class Guest:
         self.library.run(vcpu)
 
     def mark(self, kind: int, time: int) -> None:
-        self.library.counts_mark(kind, 0, ctypes.c_uint64(0), ctypes.c_uint64(time))
+        self.library.counts_mark(kind, 0, ctypes.c_uint64(0), True, ctypes.c_uint64(time))
 
     def journal(self) -> list[str]:
         return (ctypes.c_char * 65536).in_dll(self.library, "journal").value.decode().splitlines()
