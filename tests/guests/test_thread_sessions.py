@@ -158,7 +158,8 @@ def test_a_session_has_the_metrics_of_threads_and_is_intact(
         length = seen["end"] - seen["begin"]
         assert all(one["running"] + one["idle"] == length for one in seen["cpus"])
         for one in seen["threads"]:
-            assert one["running"] + one["runnable"] + one["blocked"] == one["end"] - one["begin"]
+            states = ("running", "runnable", "unqueued", "blocked")
+            assert sum(one[state] for state in states) == one["end"] - one["begin"]
             for what in ("running", "runnable", "blocked"):
                 assert sum(part[what] for part in one["by_phase"]) == one[what]
         assert [one["name"] for one in seen["phases"]] == ["spawn_ready", "work", "shutdown"]

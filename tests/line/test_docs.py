@@ -42,7 +42,7 @@ def read(text: str, folder: Path) -> systems.System:
 
 
 def test_every_example_system_is_valid(tmp_path: Path) -> None:
-    assert [read(text, tmp_path).name for text in EXAMPLES] == ["mine", "fixed"]
+    assert [read(text, tmp_path).name for text in EXAMPLES] == ["mine", "fixed", "mine"]
     fixed = read(EXAMPLES[1], tmp_path)
     assert (fixed.ask, fixed.end.by, fixed.cpus) == (systems.AskMethod.SELFTEST, boots.EndBy.KILL, (1, 8))
 
@@ -122,12 +122,13 @@ def test_every_documented_command_exists(capsys: pytest.CaptureFixture[str]) -> 
 
 COMMANDS = (
     *((one.name,) for one in commands.TABLE),
-    *(("cache", "gc"), ("machine", "calibrate"), ("machine", "check")),
+    *(("cache", "gc"), ("machine", "calibrate"), ("machine", "check"), ("baseline", "accept")),
     *(("mix", action) for action in ("choose", "run", "vectors")),
     *(("fleet", action) for action in ("scheduler", "worker", "certificates", "allow")),
 )
 OTHERS = {"--basetemp", "--collect-only", "--junitxml", "--lf", "--list", "--markers", "--pdb", "--strict"}
 OTHERS |= {"--fsys-tarfile", "--cpu", "--forks", "--iters", "--verify"}
+OTHERS |= {"--install", "--resolved"}
 OTHERS |= {"--adapter", "--check", "--draws", "--file", "--idle", "--no-fresh", "--only"}
 OTHERS |= {"--tests", "--rounds", "--topology", "--shapes", "--steady", "--dist"}
 OTHERS |= {f"--benchmark-{word}" for word in ("json", "autosave", "compare", "compare-fail", "histogram")}

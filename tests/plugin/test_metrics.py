@@ -121,7 +121,7 @@ def test_a_limit_on_a_declared_metric_is_gated_shown_and_verified(rig: Rig) -> N
     summary = (rig.latest / "summary.md").read_text()
     assert "| divisions | smp2 |" in summary
     assert "<= 200,000 PASS" in summary.replace("\\", "")
-    assert "(metrics.svg)" in summary
+    assert "(metrics.svg)" not in summary  # at one CPU count there is nothing to compare
     benchmark = json.loads((rig.latest / "benchmark.json").read_text())
     assert {one["param"] for one in benchmark["benchgate"]["other_units"]} == {"divisions", "evenness"}
     assert 'name="benchgate.metric.evenness"' in (rig.latest / "junit.xml").read_text()

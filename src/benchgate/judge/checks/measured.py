@@ -2,7 +2,7 @@
 
 Takes the run's files, its workload and its transcript; gives a histogram in ns by name, of all threads that
 are workers with values in the guest's own one. None of a log without operations. Fails with VerifyError,
-which names both sides, if the guest's histogram is not what the machine measured (machine_figures.py).
+which names both sides, if the guest's histogram is not what the machine measured (measured_figures.py).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from benchgate.base.statistics.histogram import Histogram, merged
 from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.base.workload.workloads import Workload
 from benchgate.insn.operations import ThreadOperations
-from benchgate.judge.checks.machine_figures import MeasuredSpans, Slack, contradiction
+from benchgate.judge.checks.measured_figures import MeasuredSpans, Slack, contradiction
 from benchgate.judge.run_files import RunFiles
 from benchgate.judge.wire import Transcript
 

@@ -27,11 +27,18 @@ def own_session(config: pytest.Config) -> Any:
 
 
 def empty(**words: Any) -> Any:
-    return SimpleNamespace(**{"benchmarks": [], "disabled": False, "skip": False, **words})
+    return SimpleNamespace(
+        **{"benchmarks": [], "disabled": False, "skip": False, "columns": ["min"], **words}
+    )
 
 
 def added(session: Any, *given: Any) -> list[Any]:
-    config = cast(pytest.Config, SimpleNamespace(**{benchmark_partner.SESSION: session}))
+    config = cast(
+        pytest.Config,
+        SimpleNamespace(
+            **{benchmark_partner.SESSION: session, "pluginmanager": pytest.PytestPluginManager()}
+        ),
+    )
     assert benchmark_partner.add(config, view(*given)) == ""
     return list(session.benchmarks)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchgate.judge.checks.machine_figures import MeasuredSpans, Slack, contradiction
+from benchgate.judge.checks.measured_figures import MeasuredSpans, Slack, contradiction
 from benchgate.judge.checks.thread_record import histogram_of
 
 NS = Fraction(1)
