@@ -420,7 +420,7 @@ def test_a_find_of_a_warm_row_is_made_small_and_replayed(tmp_path: Path) -> None
     words = ("--", "-p", "no:cacheprovider")
     code, output = run_benchgate(tmp_path, "explore", *asked, "--out=out", *words)
     assert code == 1, output
-    assert "typed.hi-20001-printed.start-warm-smp2 sync 1" in output
+    assert "typed.hi-20001-printed.start-warm-smp2: seeds plain 1, sync 1" in output
     code, output = run_benchgate(tmp_path, "explore", "small", "out/finds/find-2")
     assert code == 0, output
     assert re.search(r"find-2: 0 of [1-9]\d* stalls? after 2 runs: it happens without any stall", output), (
@@ -429,7 +429,7 @@ def test_a_find_of_a_warm_row_is_made_small_and_replayed(tmp_path: Path) -> None
     more = ("--start=cold", "--no-small", "--out=cold")
     code, output = run_benchgate(tmp_path, "explore", *asked, *more, *words)
     assert code == 1, output
-    assert "typed.hi-20001-printed-smp2 sync 1" in output
+    assert "typed.hi-20001-printed-smp2: seeds plain 1, sync 1" in output
     for out in ("out", "cold"):
         code, output = run_benchgate(
             tmp_path, "explore", "replay", f"{out}/finds/find-2", f"--out={out}-again"
