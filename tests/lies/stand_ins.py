@@ -184,29 +184,17 @@ NOTHING_MOVED = (
 )
 """Calls that fail, or that move nothing or something else."""
 
+
+def _other_child(name: str, flags: str) -> Trial:
+    """A child that is cheaper than one of fork."""
+    started = f"clone(other_child, other_stack + sizeof other_stack, {flags} | SIGCHLD, cell)"
+    child = f"        int started = {started};\n" + CHILD.partition("\n")[2]
+    return _threads(name, "fork_exit", (CHILD, child), (BORN, OTHER_CHILD + BORN), raw=True)
+
+
 IN_PLACE = (
-    _threads(
-        "vfork",
-        "fork_exit",
-        (
-            CHILD,
-            "        int started = clone(other_child, other_stack + sizeof other_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, cell);\n"
-            + CHILD.partition("\n")[2],
-        ),
-        (BORN, OTHER_CHILD + BORN),
-        raw=True,
-    ),
-    _threads(
-        "shared-memory",
-        "fork_exit",
-        (
-            CHILD,
-            "        int started = clone(other_child, other_stack + sizeof other_stack, CLONE_VM | CLONE_FILES | CLONE_FS | SIGCHLD, cell);\n"
-            + CHILD.partition("\n")[2],
-        ),
-        (BORN, OTHER_CHILD + BORN),
-        raw=True,
-    ),
+    _other_child("vfork", "CLONE_VM | CLONE_VFORK"),
+    _other_child("shared-memory", "CLONE_VM | CLONE_FILES | CLONE_FS"),
     _threads(
         "process-for-thread",
         "thread_create",

@@ -227,10 +227,6 @@ class WastedTime:
     def share(self) -> float:
         return self.wasted / self.time if self.time else 0.0
 
-    @property
-    def settling_share(self) -> float:
-        return self.settling / self.time if self.time else 0.0
-
 
 @dataclass(frozen=True, slots=True)
 class ThreadWait:
