@@ -109,6 +109,8 @@ class ClockRun:
     explore: Path | None = None
     """The file that says where vCPUs are stalled (base/exploration.py); None if they are not."""
     patience_s: int = 60
+    carrier: str = ""
+    """How the vCPUs are run (c/clock/carrier.h): fsbase, prctl or threads. Empty: the best that works here."""
     quantum: int | None = None
     fine: int | None = None
     rush: int | None = None
@@ -121,6 +123,7 @@ def arguments(plugin: Path, run: ClockRun) -> ClockArguments:
     usual = {"quantum": QUANTUM, "fine": FINE, "rush": RUSH if run.marked else 1}
     some: dict[str, object] = {"machine": run.shape, "order": run.order.value, "explore": run.explore}
     some |= {"disks": int(run.disks), "caches": run.caches, "capacities": run.capacities}
+    some |= {"carrier": run.carrier}
     options: dict[str, object] = {
         "out": run.log,
         "seed": run.seed,

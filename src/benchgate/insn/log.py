@@ -19,6 +19,10 @@ from benchgate.insn.memory_log import WINDOW, MemoryBooks
 from benchgate.insn.operations import ThreadOperations
 
 
+CARRIERS = ("fsbase", "prctl", "threads")
+"""On one thread of the host, whose context changes by an instruction or by a system call; or on one thread each."""
+
+
 class AccessOrder(StrEnum):
     """The treatment of accesses to memory that come in the wrong order."""
 
@@ -163,6 +167,8 @@ class ClockLog:
     end: int | None = None
     checks: Mapping[str, int] = field(default_factory=dict)
     """Self-check counters; a run repeats them exactly."""
+    carrier: str = ""
+    """How the vCPUs were run (c/clock/carrier.h); empty in logs of earlier versions."""
     host: Mapping[str, int] = field(default_factory=dict)
     """Counters that also depend on how the host scheduled threads."""
     refused: str = ""

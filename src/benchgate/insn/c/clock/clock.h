@@ -27,6 +27,7 @@ struct clock_options {
 
 extern _Thread_local int clock_self; // the vCPU that this thread runs, or -1
 
+const char *clock_carries(const char *way); // how the vCPUs are run, as carrier_setup; before clock_setup
 void clock_setup(const struct clock_options *options);
 bool clock_started(void); // the guest has executed an instruction, or a restored one is complete
 void clock_pause(void);   // every vCPU is halted; the host takes a snapshot

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "access.h"
 #include "activity.h"
+#include "carrier.h"
 #include "clock_state.h"
 #include "delays.h"
 #include "journal.h"
@@ -92,6 +93,8 @@ static uint64_t host_ns(clockid_t id) {
 static bool waits_for_grant(long thread) {
     if (thread == getpid())
         return clock_main_waits && clock_machine.main != LOCKSTEP_MAIN_BUSY;
+    if (carrier_idles(thread))
+        return true;
     for (unsigned c = 0; c < clock_machine.count; c++)
         if (clock_vcpus[c].thread == thread)
             return clock_vcpus[c].waits_for_grant && clock_machine.vcpu[c].state != LOCKSTEP_RUN &&
