@@ -30,7 +30,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from benchgate.base.errors import BootError
 from benchgate.base.interrupts import held
@@ -121,11 +121,33 @@ def _setpriv() -> tuple[str, ...]:
     return words if tried.returncode == 0 else ()
 
 
+class Process(Protocol):
+    """What a Child needs of subprocess.Popen."""
+
+    pid: int
+    returncode: int | None
+
+    def wait(self) -> int: ...
+
+
+class Adopted:
+    """A child of this process that another process has made for it."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+
+    def wait(self) -> int:
+        if self.returncode is None:
+            self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self.returncode
+
+
 @dataclass
 class Child:
     """A started program: the leader of its own group."""
 
-    process: subprocess.Popen[bytes]
+    process: Process
     started: int | None
 
     @property

@@ -23,7 +23,7 @@ from benchgate.base.process import MORE_FILES, TOO_MANY_FILES, base_environment
 from benchgate.base.runs import BootSpec, Ending, RawRun
 from benchgate.base.system.script import Script
 from benchgate.run.console import ConsoleLimits
-from benchgate.run.guest import OnPhase, run_guest
+from benchgate.run.guest import Fork, OnPhase, run_guest
 from benchgate.run.native import run_native
 from benchgate.run.record import clock_log, save
 from benchgate.run.thread_use import host_span_ns
@@ -58,15 +58,15 @@ class RunRequest:
         return clock_log(self.folder) if self.spec.lane is Lane.INSN else None
 
 
-def execute(request: RunRequest, on_phase: OnPhase = lambda _: None) -> RawRun:
+def execute(request: RunRequest, on_phase: OnPhase = lambda _: None, fork: Fork | None = None) -> RawRun:
     """Runs it once. `on_phase` is called with PHASES and with what is odd about a guest; for a
-    guest at least once a second. An exception from `on_phase` ends the run like an interrupt."""
+    guest at least once a second. `fork`: see run/guest.py. An exception from `on_phase` ends the run like an interrupt."""
     raw = unfinished(request)
     try:
         write_command(request)
         save(raw)
         try:
-            raw = _run(request, raw, on_phase)
+            raw = _run(request, raw, on_phase, fork)
         except BootError as error:
             raw = replace(raw, ending=Ending.NO_START, detail=str(error))
             raise
@@ -110,9 +110,9 @@ def unfinished(request: RunRequest) -> RawRun:
     )
 
 
-def _run(request: RunRequest, raw: RawRun, on_phase: OnPhase) -> RawRun:
+def _run(request: RunRequest, raw: RawRun, on_phase: OnPhase, fork: Fork | None) -> RawRun:
     native = request.spec.lane is Lane.NATIVE
-    run = run_native if native else partial(run_guest, script=request.script)
+    run = run_native if native else partial(run_guest, script=request.script, fork=fork)
     watch = request.watch or (NATIVE_WATCH if native else GUEST_WATCH)
     nonce, limits = request.nonce, request.limits
     end = run(request.spec, request.folder, watch=watch, nonce=nonce, limits=limits, on_phase=on_phase)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from benchgate.base import exploration, process, snapshots
 from benchgate.base.cells import Lane
@@ -46,6 +47,10 @@ from benchgate.run.thread_use import MemoryUse, UseSample, keep_samples, sample
 from benchgate.run.watch import Watch
 
 OnPhase = Callable[[str], None]
+Forked = Callable[[Mapping[int, int]], Child]
+"""Makes the child, with these descriptors; to be called as process.start."""
+Fork = Callable[[BootSpec, Path, str], Forked | None]
+"""Prepares a fork for a guest with this folder and this mark. None: it starts by itself."""
 PHASES = STARTING, BOOTING, RUNNING, ENDED = "starting", "booting", "running", "ended"
 """The names of the phases. Any other text is news for the user."""
 _QMP_S = 180.0
@@ -84,6 +89,8 @@ class RunningGuest:
     samples: list[UseSample] = field(default_factory=list)
     memory: MemoryUse | None = None
     """The host's count of its memory use; None unless its spec asks for it."""
+    is_fork: bool = False
+    """Whether it is a fork of a QEMU that has loaded its snapshot."""
     kept_memory: KeptMemory | None = None
     """The guest's memory, which outlives QEMU; None unless its spec asks for it."""
 
@@ -104,11 +111,16 @@ class RunningGuest:
     def prepare(self) -> tuple[ThreadPlace, ...]:
         """Finds the vCPU threads, pins them and reads the pinning back. Raises QmpError or
         PinError if it cannot run."""
-        self.qmp.connect(_QMP_S)
-        self.vcpus = self.qmp.cpu_threads(_QMP_S)
-        if len(self.vcpus) != self.spec.cpus:
-            raise QmpError(f"QEMU has {len(self.vcpus)} vCPUs, but {self.spec.cpus} were requested.")
-        placed = pinning.apply(self.child.pid, self.vcpus, self.spec.pins)
+        if self.is_fork:
+            self.qmp.adopt(_QMP_S)
+            placed = pinning.carried(self.child.pid, self.spec.cpus)
+            self.vcpus = tuple(place.thread for place in placed if place.vcpu is not None)
+        else:
+            self.qmp.connect(_QMP_S)
+            self.vcpus = self.qmp.cpu_threads(_QMP_S)
+            if len(self.vcpus) != self.spec.cpus:
+                raise QmpError(f"QEMU has {len(self.vcpus)} vCPUs, but {self.spec.cpus} were requested.")
+            placed = pinning.apply(self.child.pid, self.vcpus, self.spec.pins)
         if self.memory is not None:
             self.memory.join()
         write_json(self.folder / "affinity.json", [as_json(item) for item in placed])
@@ -128,7 +140,7 @@ class RunningGuest:
 
     def load(self) -> None:
         """Loads the snapshot, of a guest that starts from one."""
-        if self.spec.start is not None:
+        if self.spec.start is not None and not self.is_fork:
             snapshot.load(self.qmp, self.spec.start)
 
     def begin_when_continued(self, seconds: float) -> None:
@@ -175,12 +187,13 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
     limits: ConsoleLimits,
     on_phase: OnPhase,
     script: Script | None = None,
+    fork: Fork | None = None,
 ) -> GuestEnd:
     """Boots and watches to the end. Only the files in `folder` remain. `script` is
     typed at its prompt."""
     on_phase(STARTING)
     typing = TypingPace(script.delay_ns, script.byte_ns) if script else TypingPace()
-    with started(spec, folder, mark=nonce, limits=limits, typing=typing) as guest:
+    with started(spec, folder, mark=nonce, limits=limits, typing=typing, fork=fork) as guest:
         try:
             guest.prepare()
             guest.go()
@@ -242,10 +255,18 @@ def boot_interactive(
 
 
 @contextlib.contextmanager
-def started(
-    spec: BootSpec, folder: Path, *, mark: str, limits: ConsoleLimits, typing: TypingPace | None = None
+def started(  # noqa: PLR0913 - keyword arguments
+    spec: BootSpec,
+    folder: Path,
+    *,
+    mark: str,
+    limits: ConsoleLimits,
+    typing: TypingPace | None = None,
+    fork: Fork | None = None,
+    own: Mapping[int, int] = MappingProxyType({}),
 ) -> Iterator[RunningGuest]:
-    """Starts QEMU, stopped before its guest's first instruction. It always ends with the block."""
+    """Starts QEMU, stopped before its guest's first instruction. It always ends with the block. `fork` makes it
+    from another QEMU, if it can; `own` are further descriptors."""
     if not any(mark in word for word in spec.argv):
         raise ValueError(f"the mark {mark!r} is not in the argv, so a stale guest could not be identified")
     with contextlib.ExitStack() as stack:
@@ -272,21 +293,27 @@ def started(
             spec.start.record.save(folder)
             # It was printed before, and is short (run/snapshot.py).
             os.write(streams.child_output, spec.start.printed)
+        forked = None if fork is None else fork(spec, folder, mark)
         with held():
-            child = process.start(
-                spec.argv,
-                process.base_environment(spec.environment),
-                stdin=streams.child_input,
-                stdout=streams.child_output,
-                stderr=streams.child_error,
-                descriptors=descriptors,
-                affinity=spec.host_cpus,
-            )
+            if forked is not None:
+                outputs = {1: streams.child_output, 2: streams.child_error}
+                child = forked({**outputs, **descriptors})
+            else:
+                child = process.start(
+                    spec.argv,
+                    process.base_environment(spec.environment),
+                    stdin=streams.child_input,
+                    stdout=streams.child_output,
+                    stderr=streams.child_error,
+                    descriptors={**descriptors, **own},
+                    affinity=spec.host_cpus,
+                )
             stack.callback(child.stop, 0)
         qemus.close()
         streams.close_child_ends()
         stack.enter_context(stale.recorded(child.pid, child.started, mark))
         guest = RunningGuest(child, streams.console, streams.log, qmp, folder, spec, talk, kept_memory=kept)
+        guest.is_fork = forked is not None
         stack.callback(keep_samples, folder, guest.samples)
         if spec.counts_memory:
             guest.memory = MemoryUse(child.pid, spec.pins, mark)

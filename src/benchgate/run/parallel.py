@@ -17,7 +17,7 @@ from functools import partial
 
 from benchgate.base.runs import RawRun
 from benchgate.run.attempt import RunRequest, execute
-from benchgate.run.guest import OnPhase
+from benchgate.run.guest import Fork, OnPhase
 
 _POLL_S = 0.01
 
@@ -28,12 +28,15 @@ class AttemptJob:
     on_phase: OnPhase
 
 
-def execute_all(jobs: Iterable[AttemptJob], at_once: int) -> Generator[tuple[int, RawRun]]:
+def execute_all(
+    jobs: Iterable[AttemptJob], at_once: int, fork: Fork | None = None
+) -> Generator[tuple[int, RawRun]]:
+    """`fork`: see run/guest.py."""
     if at_once == 1:
         for index, job in enumerate(jobs):
-            yield index, execute(job.request, job.on_phase)
+            yield index, execute(job.request, job.on_phase, fork)
         return
-    pool = _Pool(iter(jobs), at_once)
+    pool = _Pool(iter(jobs), at_once, fork)
     try:
         yield from pool.results()
     except GeneratorExit:
@@ -52,9 +55,9 @@ class _Pool:
     """An interrupt can arrive while the caller starts a thread or waits for one. An executor or a join can
     then miss the interrupt or lose the thread, so this polls plain threads."""
 
-    def __init__(self, jobs: Iterator[AttemptJob], at_once: int) -> None:
+    def __init__(self, jobs: Iterator[AttemptJob], at_once: int, fork: Fork | None) -> None:
         self.errors: list[BaseException] = []
-        self._jobs, self._at_once = jobs, at_once
+        self._jobs, self._at_once, self._fork = jobs, at_once, fork
         self._outcomes: dict[int, RawRun | BaseException] = {}
         self._cancelled = threading.Event()
         self._claims: list[threading.Lock] = []
@@ -94,7 +97,8 @@ class _Pool:
         if not claim.acquire(blocking=False):
             return
         try:
-            self._outcomes[index] = execute(job.request, partial(_on_phase, job, self._cancelled))
+            on_phase = partial(_on_phase, job, self._cancelled)
+            self._outcomes[index] = execute(job.request, on_phase, self._fork)
         except BaseException as error:
             self._outcomes[index] = error
 

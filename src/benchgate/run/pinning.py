@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchgate.base.errors import BootError
@@ -77,6 +77,20 @@ def apply(pid: int, vcpus: Sequence[int], pins: Sequence[int]) -> tuple[ThreadPl
                 f"The allowed CPUs are {_cpu_list(sorted(os.sched_getaffinity(0)))}."
             ) from error
     return read_back(pid, vcpus, wanted)
+
+
+CARRIER = "vCPUs"
+"""The name of the one thread that runs all vCPUs of a fork (c/clock/carrier.c)."""
+
+
+def carried(pid: int, cpus: int) -> tuple[ThreadPlace, ...]:
+    """The threads of a fork. Its vCPUs have no threads of their own: one carries all of them."""
+    placed = read_back(pid, (), {})
+    carrier = [place for place in placed if place.name == CARRIER]
+    if len(carrier) != 1:
+        raise PinError(f"process {pid} is a fork, but {len(carrier)} of its threads run vCPUs, not one.")
+    others = [place for place in placed if place.name != CARRIER]
+    return (*(replace(carrier[0], vcpu=vcpu) for vcpu in range(cpus)), *others)
 
 
 def read_back(

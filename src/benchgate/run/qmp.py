@@ -88,6 +88,11 @@ class Qmp:
         """Waits for the greeting and negotiates capabilities."""
         self._run(self._client.connect(self._socket), seconds, "the greeting")
 
+    def adopt(self, seconds: float) -> None:
+        """Goes on with a session whose greeting and capabilities another connection had."""
+        self._client.await_greeting = self._client.negotiate = False
+        self._run(self._client.connect(self._socket), seconds, "a session that is adopted")
+
     def execute(
         self, name: str, arguments: Mapping[str, object] | None = None, *, seconds: float = 10.0
     ) -> object:

@@ -182,3 +182,20 @@ void carrier_wait(unsigned c) {
 bool carrier_idles(long thread) {
     return atomic_load(&idle) && thread == atomic_load(&carrier);
 }
+
+enum switch_way carrier_way(void) {
+    return way;
+}
+
+bool carrier_rests(unsigned c) {
+    return atomic_load(&complete[c / 64]) >> c % 64 & 1;
+}
+
+bool carrier_sleeps(void) {
+    return atomic_load(&idle);
+}
+
+void carrier_moved(long old, long now) {
+    if (old == atomic_load(&carrier))
+        atomic_store(&carrier, now);
+}

@@ -9,6 +9,8 @@
 #ifndef CARRIER_H
 #define CARRIER_H
 
+#include "switch.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -28,5 +30,10 @@ void carrier_wake(void);
 // With the lock held, in the vCPU's context: returns when it was released. It may return for nothing.
 void carrier_wait(unsigned vcpu);
 bool carrier_idles(long thread); // it is the carrier's, and runs no vCPU
+
+enum switch_way carrier_way(void);
+bool carrier_rests(unsigned vcpu);          // its own thread has left its context, and sleeps for ever
+bool carrier_sleeps(void);                  // the carrier runs no vCPU
+void carrier_moved(long old, long now);     // after a fork: a thread has another number
 
 #endif

@@ -31,6 +31,9 @@ const char *clock_carries(const char *way); // how the vCPUs are run, as carrier
 void clock_setup(const struct clock_options *options);
 bool clock_started(void); // the guest has executed an instruction, or a restored one is complete
 void clock_pause(void);   // every vCPU is halted; the host takes a snapshot
+// The machine was restored and has not begun: all chance comes from another seed. Gives the reason why it cannot.
+const char *clock_reseed(uint64_t seed);
+long clock_thread(unsigned vcpu); // the number of its own thread of the host
 void clock_begin(void);   // the host has taken it, or has restored the guest from one; the vCPUs may run
 
 // Called in the vCPU's own thread.

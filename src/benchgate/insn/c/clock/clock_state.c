@@ -57,6 +57,10 @@ bool clock_has_capacities(void) {
     return clock_options.capacity[0];
 }
 
+long clock_thread(unsigned c) {
+    return clock_vcpus[c].thread;
+}
+
 bool clock_started(void) {
     return clock_guest_started;
 }

@@ -262,6 +262,20 @@ void clock_level(unsigned c) {
     clock_set_budget(c, until - time);
 }
 
+// What a thread was shown depends on the seed.
+const char *clock_reseed(uint64_t seed) {
+    if (clock_guest_started || atomic_load(&shown))
+        return "the machine has begun, or has read its clock";
+    clock_lock();
+    lockstep_reseed(&clock_machine, clock_options.rules.seed = seed);
+    for (unsigned c = 0; c < clock_machine.count; c++) {
+        clock_vcpus[c].time = clock_machine.vcpu[c].time;
+        clock_set_budget(c, 0);
+    }
+    clock_unlock();
+    return NULL;
+}
+
 uint64_t clock_last_shown(void) {
     return atomic_load(&shown);
 }

@@ -23,12 +23,27 @@ void lockstep_init(struct lockstep *m, const struct lockstep_rules *rules, uint6
 }
 
 // Start skew: with a seed, the vCPUs do not begin at the same instant.
+static uint64_t skew(const struct lockstep *m, unsigned c) {
+    return m->rules.seed ? chance(m, 1, 0, c) % m->rules.quantum : 0;
+}
+
+void lockstep_reseed(struct lockstep *m, uint64_t seed) {
+    for (unsigned c = 0; c < m->count; c++)
+        m->vcpu[c].time -= skew(m, c);
+    m->rules.seed = seed;
+    for (unsigned c = 0; c < m->count; c++)
+        m->vcpu[c].until = m->vcpu[c].waits_since = m->vcpu[c].time += skew(m, c);
+    m->met = 0;
+    for (unsigned c = 0; c < m->count; c++)
+        lockstep_meet(m, m->vcpu[c].time);
+}
+
 void lockstep_appear(struct lockstep *m, unsigned c) {
     struct lockstep_vcpu *v = &m->vcpu[c];
     if (v->state != LOCKSTEP_ABSENT)
         return;
     v->state = LOCKSTEP_RUN;
-    v->time = m->now + (m->rules.seed ? chance(m, 1, 0, c) % m->rules.quantum : 0);
+    v->time = m->now + skew(m, c);
     v->halted = m->now; // of a guest that was restored: until its machine began
     v->until = v->time;
 }

@@ -19,6 +19,7 @@
 #include "journal.h"
 
 #include <stdio.h>
+#include <string.h>
 
 // A block counts as a whole when it is entered. Translated code compares the counter with a constant, so the
 // counter is FAR plus the instructions that the vCPU has begun minus those before its next stall.
@@ -33,13 +34,15 @@ static uint64_t target[LOCKSTEP_MAX]; // the instruction of its next stall, at m
 static uint64_t told[LOCKSTEP_MAX];   // the place that was written last
 static uint64_t slept[LOCKSTEP_MAX];  // the instructions that it had begun when it halted last
 static uint64_t made;
+static const char *file; // the path of the exploration
 
 bool delays_on(void) {
     return on;
 }
 
-const char *delays_setup(const char *path, unsigned vcpus, bool whole) {
+static const char *read_rules(const char *path, unsigned vcpus, bool whole) {
     static char problem[300], message[400];
+    explore = (struct explore){.open = whole};
     FILE *in = fopen(path, "re");
     if (!in)
         return "the exploration cannot be read (option explore=FILE)";
@@ -49,9 +52,13 @@ const char *delays_setup(const char *path, unsigned vcpus, bool whole) {
         snprintf(message, sizeof message, "%.90s: %s", path, problem);
         return message;
     }
-    const char *why = explore_begin(&explore, vcpus);
+    return explore_begin(&explore, vcpus);
+}
+
+const char *delays_setup(const char *path, unsigned vcpus, bool whole) {
+    const char *why = read_rules(path, vcpus, whole);
+    file = path;
     on = true;
-    explore.open = whole;
     beyond.score = qemu_plugin_scoreboard_new(128);
     place = (struct qemu_counter){beyond.score, sizeof(uint64_t)};
     for (unsigned c = 0; c < vcpus; c++)
@@ -100,6 +107,21 @@ static void aim(unsigned c) {
 void delays_appear(unsigned c) {
     if (on)
         aim(c);
+}
+
+const char *delays_again(const char *folder) {
+    char path[1024];
+    unsigned vcpus = explore.vcpus;
+    if (!on)
+        return NULL;
+    snprintf(path, sizeof path, "%s%s", folder, strrchr(file, '/'));
+    const char *why = read_rules(path, vcpus, explore.open);
+    for (unsigned c = 0; !why && c < vcpus; c++) {
+        target[c] = FAR;
+        qemu_plugin_u64_set(beyond, c, 0);
+        aim(c);
+    }
+    return why;
 }
 
 void delays_halts(unsigned c) {

@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "console.h"
+#include "forks.h"
 #include "pool.h"
 #include "ram.h"
 #include "typist.h"
@@ -27,6 +28,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define MAX_FDS 512
+#define MOST_PARTS 64 // of the guest's memory
 
 static bool active;
 static _Thread_local bool is_main;
@@ -42,6 +44,8 @@ static struct {
     int (*gettimeofday)(struct timeval *, void *);
     ssize_t (*write)(int, const void *, size_t);
     ssize_t (*writev)(int, const struct iovec *, int);
+    int (*madvise)(void *, size_t, int);
+    int (*get_contents)(const char *, char **, size_t *, void **);
     void *(*mmap)(void *, size_t, int, int, int, off_t);
 } real;
 
@@ -56,6 +60,8 @@ __attribute__((constructor)) static void resolve(void) {
     find(&real.write, "write", NULL);
     find(&real.writev, "writev", NULL);
     find(&real.mmap, "mmap", NULL);
+    find(&real.madvise, "madvise", NULL);
+    find(&real.get_contents, "g_file_get_contents", NULL);
     find(&real.clock_gettime, "clock_gettime", NULL);
     find(&real.gettimeofday, "gettimeofday", NULL);
     find(&real.cond_wait, "pthread_cond_wait", "GLIBC_2.3.2");
@@ -73,7 +79,7 @@ static void ready(void) {
 const char *libc_problem(void) {
     ready();
     if (!real.ppoll || !real.write || !real.writev || !real.clock_gettime || !real.gettimeofday ||
-        !real.mmap || !real.cond_wait || !real.cond_timedwait || !real.broadcast || !real.signal)
+        !real.mmap || !real.madvise || !real.cond_wait || !real.cond_timedwait || !real.broadcast || !real.signal)
         return "this libc lacks a symbol of glibc that the clock replaces";
     Dl_info mine, theirs;
     void *seen = dlsym(RTLD_DEFAULT, "ppoll");
@@ -238,6 +244,44 @@ EXPORT void *mmap64(void *at, size_t length, int protection, int flags, int fd, 
     return map(at, length, protection, flags, fd, offset);
 }
 
+static struct {
+    void *at;
+    size_t length;
+} kept_back[MOST_PARTS];
+static unsigned parts;
+
+// QEMU keeps it back from the processes that it forks.
+EXPORT int madvise(void *at, size_t length, int advice) {
+    ready();
+    if (advice == MADV_DONTFORK && parts < MOST_PARTS) {
+        kept_back[parts].at = at;
+        kept_back[parts++].length = length;
+    }
+    return real.madvise(at, length, advice);
+}
+
+bool libc_give_memory(void) {
+    for (unsigned i = 0; i < parts; i++)
+        if (real.madvise(kept_back[i].at, kept_back[i].length, MADV_DOFORK) != 0)
+            return false;
+    return parts < MOST_PARTS;
+}
+
+// ---- files that QEMU keeps for the guest (GLib's function, by which it reads them)
+
+EXPORT int g_file_get_contents(const char *path, char **content, size_t *length, void **error);
+
+EXPORT int g_file_get_contents(const char *path, char **content, size_t *length, void **error) {
+    ready();
+    size_t size = 0;
+    int good = real.get_contents(path, content, &size, error);
+    if (length)
+        *length = size;
+    if (good)
+        forks_read(path, *content, size);
+    return good;
+}
+
 // ---- the main loop
 
 static int poll_now(struct pollfd *fds, nfds_t count, const sigset_t *mask) {
@@ -248,17 +292,22 @@ static int poll_now(struct pollfd *fds, nfds_t count, const sigset_t *mask) {
 // Sleeps in host time until one of the descriptors, or the clock's own, is ready; for at most a second.
 static int poll_with_wakeup(struct pollfd *fds, nfds_t count, const struct timespec *limit,
                             const sigset_t *mask) {
-    struct pollfd all[MAX_FDS + 1];
+    struct pollfd all[MAX_FDS + 2];
     memcpy(all, fds, count * sizeof *fds);
     all[count] = (struct pollfd){clock_wakeup_fd(), POLLIN, 0};
+    all[count + 1] = (struct pollfd){forks_socket(), POLLIN, 0}; // -1 is ignored
     static const struct timespec second = {1, 0};
-    int result = real.ppoll(all, count + 1, limit && limit->tv_sec == 0 ? limit : &second, mask);
+    int result = real.ppoll(all, count + 2, limit && limit->tv_sec == 0 ? limit : &second, mask);
     int saved = errno;
     memcpy(fds, all, count * sizeof *fds);
     uint64_t drained;
     if (result > 0 && all[count].revents) {
         (void)!syscall(SYS_read, clock_wakeup_fd(), &drained, sizeof drained);
         result--;
+    }
+    if (result > 0 && all[count + 1].revents) {
+        result--;
+        forks_serve();
     }
     errno = saved;
     return result;

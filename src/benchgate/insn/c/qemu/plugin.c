@@ -11,6 +11,7 @@
 #include "delays.h"
 #include "device_tree.h"
 #include "events.h"
+#include "forks.h"
 #include "journal.h"
 #include "libc.h"
 #include "marks.h"
@@ -37,15 +38,17 @@ EXPORT int qemu_plugin_version = INSN_API;
 EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv);
 
 struct settings {
-    const char *out, *profile, *events, *stacks, *explore, *threads, *observe, *bytes, *carrier;
+    const char *out, *profile, *events, *stacks, *explore, *threads, *observe, *bytes, *carrier, *mark;
     bool lines, disks;
     uint64_t from, to; // the window's first and last byte of the console; 0: it lies between marks
-    int talk; // the host's socket, or -1
+    int talk, forks; // the host's sockets, or -1
     struct clock_options clock;
     struct access_options access;
 };
 
 static unsigned vcpu_count;
+static int api_least, api_now;
+static struct settings *chosen;
 
 // ---- options, each `name=value`
 
@@ -125,6 +128,10 @@ static bool option(struct settings *s, const char *argument) {
         return two_numbers(value, &s->clock.start.time, &s->clock.start.bytes);
     if (IS("talk") && number(value, 3, 1023, &n))
         return s->talk = (int)n, true;
+    if (IS("forks") && number(value, 3, 1023, &n))
+        return s->forks = (int)n, true;
+    if (IS("mark"))
+        return *(s->mark = value) != 0;
     if (IS("disks") && number(value, 0, 1, &n))
         return s->disks = n, true;
     if (IS("carrier"))
@@ -302,6 +309,33 @@ static const char *requests(unsigned vcpus, struct settings *s) {
     return !why && s->events ? events_setup(s->events, vcpus, s->lines) : why;
 }
 
+static void write_header(const struct settings *s) {
+    journal_line("insn-clock 1");
+    journal_line("level full");
+    journal_line("mode serial");
+    journal_line("seed %llu", (unsigned long long)s->clock.rules.seed);
+    journal_line("quantum %llu", (unsigned long long)s->clock.rules.quantum);
+    journal_line("fine %llu", (unsigned long long)s->clock.rules.fine);
+    journal_line("rush %llu", (unsigned long long)s->clock.rules.rush);
+    journal_line("vcpus %u", vcpu_count);
+    journal_line("api %d %d %d", INSN_API, api_least, api_now);
+    journal_line("host carrier %s", carrier_name());
+    if (s->clock.start.time)
+        journal_line("start %llu %llu", (unsigned long long)s->clock.start.time,
+                     (unsigned long long)s->clock.start.bytes);
+    if (access_name())
+        journal_line("machine %s", access_name());
+    for (int c = 0; c < (int)vcpu_count && s->clock.capacity[0]; c++)
+        journal_line("capacity %d %u", c, s->clock.capacity[c]);
+    delays_header();
+}
+
+// In a fork: its log begins as that of a machine that was started by itself.
+static void begins(uint64_t seed) {
+    chosen->clock.rules.seed = seed;
+    write_header(chosen);
+}
+
 static const char *problem(const struct qemu_info *info, struct settings *s) {
     const struct arch *arch = arch_of(info->target_name);
     if (!info->system_emulation || !arch)
@@ -322,36 +356,17 @@ static const char *problem(const struct qemu_info *info, struct settings *s) {
         return why;
     if (!s->out || !journal_open(s->out))
         return "the log cannot be written (option out=FILE)";
-    return requests((unsigned)info->system.smp_vcpus, s);
-}
-
-static void write_header(const struct qemu_info *info, const struct settings *s) {
-    journal_line("insn-clock 1");
-    journal_line("level full");
-    journal_line("mode serial");
-    journal_line("seed %llu", (unsigned long long)s->clock.rules.seed);
-    journal_line("quantum %llu", (unsigned long long)s->clock.rules.quantum);
-    journal_line("fine %llu", (unsigned long long)s->clock.rules.fine);
-    journal_line("rush %llu", (unsigned long long)s->clock.rules.rush);
-    journal_line("vcpus %d", info->system.smp_vcpus);
-    journal_line("api %d %d %d", INSN_API, info->version.min, info->version.cur);
-    journal_line("host carrier %s", carrier_name());
-    if (s->clock.start.time)
-        journal_line("start %llu %llu", (unsigned long long)s->clock.start.time,
-                     (unsigned long long)s->clock.start.bytes);
-    if (access_name())
-        journal_line("machine %s", access_name());
-    for (int c = 0; c < info->system.smp_vcpus && s->clock.capacity[0]; c++)
-        journal_line("capacity %d %u", c, s->clock.capacity[c]);
-    delays_header();
+    why = requests((unsigned)info->system.smp_vcpus, s);
+    return why || s->forks < 0 ? why : forks_setup(s->forks, s->mark, s->out, begins);
 }
 
 int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv) {
-    struct settings s = {
+    static struct settings s = {
         .clock = {.rules = {.quantum = 5000, .fine = 100, .rush = 25},
                   .skip = 10000,
                   .patience = 60},
         .talk = -1,
+        .forks = -1,
         .access = {.filter = true}};
     for (int i = 0; i < argc; i++)
         if (!option(&s, argv[i]))
@@ -360,7 +375,10 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
     if (why)
         return complain("refused: ", why);
     vcpu_count = s.clock.rules.count = (unsigned)info->system.smp_vcpus;
-    write_header(info, &s);
+    api_least = info->version.min;
+    api_now = info->version.cur;
+    chosen = &s;
+    write_header(&s);
     counter_setup(reached);
     clock_setup(&s.clock);
     console_begins(s.clock.start.bytes);

@@ -9,6 +9,7 @@
 #define JOURNAL_EXIT_REFUSED 98 // this QEMU or host does not behave as the clock requires
 
 bool journal_open(const char *path);
+bool journal_again(void); // the log is empty again
 // Returns the length of the line.
 __attribute__((format(printf, 1, 2))) size_t journal_line(const char *format, ...);
 // Writes the line `refused WHY` to the log and to stderr, and ends QEMU at once.

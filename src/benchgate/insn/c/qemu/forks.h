@@ -1,0 +1,24 @@
+// A template: a machine that was restored, has not begun, and is forked whenever the host asks. Each child goes on as
+// the machine itself would, with a seed, a folder, a console and sockets of its own.
+//
+// The host sends one message for each child: "fork SEED MARK NUMBERS FOLDER" and descriptors. NUMBERS, such as
+// 1:2:3, are the child's for all of them but the first, which is a socket that only the child has: it sends
+// "pid NUMBER" there, and then "ready" or "failed WHY". What the template itself refuses it answers there: "refused
+// WHY". The child is a child of the template's parent and dies with it. A template ends when its socket is closed.
+#ifndef FORKS_H
+#define FORKS_H
+
+#include <stddef.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+// `socket`: where the host asks. `mark` stands in the command line, and in the words of the guest; each child has
+// another of the same length. `log`: the path of the template's log. `begins` is called in the child, when its log is open.
+const char *forks_setup(int socket, const char *mark, const char *log, void (*begins)(uint64_t seed));
+int forks_socket(void); // -1: this is no template
+// In the main thread, while no guest runs and no lock is held: forks if the host has asked for it.
+void forks_serve(void);
+// QEMU has read a file.
+void forks_read(const char *path, char *content, size_t length);
+
+#endif

@@ -1,0 +1,248 @@
+"""QEMUs that have loaded a snapshot and are forked: each run is a fork of one, and not a QEMU of its own.
+
+`Templates` takes the spec, the folder and the mark of a run that starts from a snapshot; gives what makes its
+process (`Fork` in run/guest.py), or None for a run that must start by itself. A template is made when a first
+run needs it, made again if it has died, and ends with `close`. A fork is a child of this process, dies with it,
+and is all that the QEMU would be that its command line describes (c/qemu/forks.h), so its run repeats digit for
+digit without a template. Fails with BootError if no template can be made, or if it makes no fork.
+"""
+
+from __future__ import annotations
+
+import array
+import hashlib
+import secrets
+import select
+import socket
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from queue import SimpleQueue
+
+from benchgate.base.cells import Lane
+from benchgate.base.errors import BootError
+from benchgate.base.files import write_json
+from benchgate.base.process import Adopted, Child, start_time
+from benchgate.base.runs import BootSpec
+from benchgate.base.text import one_line
+from benchgate.run.console import ConsoleLimits
+from benchgate.run.guest import Forked, started
+
+FILE = "fork.json"
+"""The file's name in a run's folder; a run that is no fork has none."""
+SOCKET = 5
+"""The template's descriptor of the socket at which it is asked; the talk with the clock has 4."""
+_MOST = 4
+"""So many templates are kept. Each holds what its QEMU needs for itself, but hardly any of the guest's memory."""
+_ANSWER_S = 180.0
+_LONGEST = 1000
+_OWN_FILES = frozenset(("profile", "events", "stacks", "threads", "sharing"))
+"""The plugin's options for records that have the template's time, or are written by path when QEMU ends."""
+
+Notice = Callable[[str], None]
+
+
+class Refused(Exception):
+    """The template says why this QEMU cannot be forked on this host."""
+
+
+def why_not(spec: BootSpec) -> str:
+    """Why this run cannot be a fork; empty if it can."""
+    options = {word.partition("=")[0] for word in _plugin_word(spec.argv)[1].split(",")}
+    if spec.lane is not Lane.INSN or spec.start is None:
+        return "it does not start from a snapshot"
+    if spec.kept_memory or spec.counts_memory:
+        return "its memory is examined"
+    if spec.ports or "disks" in options:
+        return "it has a network or disks, which its template would share"
+    if named := sorted(options & _OWN_FILES):
+        return f"it has records of its own ({named[0]})"
+    return ""
+
+
+def _plugin_word(argv: tuple[str, ...]) -> tuple[int, str]:
+    """The place and the text of the argument of QEMU's option -plugin for the clock."""
+    for place, word in enumerate(argv):
+        if argv[place - 1] == "-plugin" and ",out=" in word:
+            return place, word
+    return -1, ""
+
+
+def key_of(spec: BootSpec, folder: Path, mark: str) -> str:
+    """All runs with this key are forks of one template: they differ in what is given after the fork."""
+    place, plugin = _plugin_word(spec.argv)
+    options = [word for word in plugin.split(",") if not word.startswith("seed=")]
+    argv = (*spec.argv[:place], ",".join(options), *spec.argv[place + 1 :])
+    parts = [*argv, "environment", *(f"{name}={value}" for name, value in sorted(spec.environment.items()))]
+    parts += [spec.shape, spec.words, str(spec.host_cpus), str(spec.exploration is not None)]
+    parts += ["" if spec.start is None else spec.start.record.digest]
+    text = "\0".join(parts).replace(str(folder), "{run}").replace(mark, "{mark}")
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def template_spec(spec: BootSpec, folder: Path, mark: str, own: Path, own_mark: str) -> BootSpec:
+    """The spec of the template for such runs, with its own folder and mark."""
+
+    def renamed(text: str) -> str:
+        return text.replace(str(folder), str(own)).replace(mark, own_mark)
+
+    place, plugin = _plugin_word(spec.argv)
+    argv = [renamed(word) for word in spec.argv]
+    argv[place] = f"{renamed(plugin)},forks={SOCKET},mark={own_mark}"
+    return replace(spec, argv=tuple(argv), words=renamed(spec.words))
+
+
+@dataclass
+class _Template:
+    """A QEMU that waits to be forked."""
+
+    key: str
+    asks: socket.socket
+    folder: Path
+    stack: ExitStack
+    made: int = 0
+
+    def ask(self, text: str, descriptors: Mapping[int, int]) -> Child:
+        """Raises Refused, or BootError if the template or the fork has died."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with ours:
+            with theirs:
+                given = array.array("i", [theirs.fileno(), *descriptors.values()])
+                try:
+                    self.asks.sendmsg([text.encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, given)])
+                except OSError as error:
+                    raise BootError(f"the template has ended: {error.strerror}") from error
+            self.made += 1
+            kind, _, rest = _message(ours).partition(" ")
+            if kind == "refused":
+                raise Refused(rest)
+            if kind != "pid" or not rest.isdecimal():
+                raise BootError("the template ended before it made a fork")
+            child = Child(Adopted(int(rest)), start_time(int(rest)))
+            kind, _, rest = _message(ours).partition(" ")
+        if kind != "ready":
+            child.stop(0)
+            raise BootError(f"the fork did not begin: {rest or 'it ended'}")
+        return child
+
+
+def _message(end: socket.socket) -> str:
+    """The next message of a fork; empty if there will be none."""
+    if not select.select([end], [], [], _ANSWER_S)[0]:
+        return ""
+    with suppress(ConnectionError):
+        return one_line(end.recv(_LONGEST).decode(errors="replace"), _LONGEST)
+    return ""
+
+
+class Templates:
+    """Those of a session. Forks may be asked for from several threads."""
+
+    def __init__(self, notice: Notice) -> None:
+        self._notice = notice
+        self._lock = threading.RLock()
+        self._known: dict[str, _Template] = {}
+        """The one that was used last is the last."""
+        self._refused: set[str] = set()
+        self._tasks: SimpleQueue[tuple[Future[_Template], Callable[[], _Template]] | None] = SimpleQueue()
+        self._maker: threading.Thread | None = None
+
+    def fork(self, spec: BootSpec, folder: Path, mark: str) -> Forked | None:
+        """What run/guest.py calls."""
+        why, key = why_not(spec), key_of(spec, folder, mark)
+        with self._lock:
+            if why:
+                self._tell(why)
+            if why or key in self._refused:
+                return None
+            self._template(key, spec, folder, mark)  # may take long, and can be interrupted
+        return partial(self._forked, key, spec, folder, mark)
+
+    def _forked(
+        self, key: str, spec: BootSpec, folder: Path, mark: str, descriptors: Mapping[int, int]
+    ) -> Child:
+        numbers = ":".join(map(str, descriptors))
+        text = f"fork {_seed(spec)} {mark} {numbers} {folder}"
+        with self._lock:
+            try:
+                child = self._template(key, spec, folder, mark).ask(text, descriptors)
+            except BootError:
+                self._forget(key)  # it has died: once more
+                child = self._template(key, spec, folder, mark).ask(text, descriptors)
+            number = self._known[key].made
+        write_json(folder / FILE, {"schema": 1, "template": key, "number": number})
+        return child
+
+    def _tell(self, why: str) -> None:
+        if why not in self._refused:
+            self._refused.add(why)
+            self._notice(f"a run starts from its snapshot by itself and is no fork: {why}")
+
+    def _template(self, key: str, spec: BootSpec, folder: Path, mark: str) -> _Template:
+        template = self._known.pop(key, None)
+        if template is None:
+            while len(self._known) >= _MOST:
+                self._forget(next(iter(self._known)))
+            template = self._made(partial(_make, key, spec, folder, mark))
+        self._known[key] = template
+        return template
+
+    def _forget(self, key: str) -> None:
+        if (template := self._known.pop(key, None)) is not None:
+            template.stack.close()
+
+    def _made(self, make: Callable[[], _Template]) -> _Template:
+        """Makes it in a thread that lives as long as this object: templates and their forks die with the thread
+        that made the template."""
+        if self._maker is None:
+            self._maker = threading.Thread(target=self._work, name="templates", daemon=True)
+            self._maker.start()
+        future: Future[_Template] = Future()
+        self._tasks.put((future, make))
+        return future.result()
+
+    def _work(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            future, make = task
+            try:
+                future.set_result(make())
+            except BaseException as error:
+                future.set_exception(error)
+
+    def close(self) -> None:
+        """Ends all templates. No fork may run any more."""
+        with self._lock:
+            for key in list(self._known):
+                self._forget(key)
+            if self._maker is not None:
+                self._tasks.put(None)
+                self._maker.join()
+                self._maker = None
+
+
+def _seed(spec: BootSpec) -> int:
+    """The seed of a run's clock."""
+    words = _plugin_word(spec.argv)[1].split(",")
+    return int(next(word for word in words if word.startswith("seed=")).removeprefix("seed="))
+
+
+def _make(key: str, spec: BootSpec, folder: Path, mark: str) -> _Template:
+    with ExitStack() as stack:
+        own = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="benchgate-template-")))
+        asks, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        stack.enter_context(asks)
+        own_mark = secrets.token_hex(len(mark))[: len(mark)]
+        with theirs:
+            wanted = template_spec(spec, folder, mark, own, own_mark)
+            begun = started(
+                wanted, own, mark=own_mark, limits=ConsoleLimits(), own={SOCKET: theirs.fileno()}
+            )
+            running = stack.enter_context(begun)
+        running.prepare()
+        running.load()
+        return _Template(key, asks, own, stack.pop_all())
