@@ -34,8 +34,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--smp", default="", metavar="LIST", help="CPU counts, as for pytest")
     parser.add_argument("--smoke", action="store_true", help="the systems' own smokes, and no tests")
     parser.add_argument("--quick", action="store_true", help="short rows, as for pytest")
-    about = "as for pytest: cold, warm or auto; cold also explores the boot (default: auto)"
-    parser.add_argument("--start", choices=("cold", "warm", "auto"), default="auto", help=about)
+    about = "as for pytest: cold, warm, auto or fork; cold also explores the boot (default: auto)"
+    parser.add_argument("--start", choices=("cold", "warm", "auto", "fork"), default="auto", help=about)
     about = "runs of each cell (default: 1000)"
     parser.add_argument("--seeds", type=shared.whole(1, 10**6), metavar="N", help=about)
     about = "the seed of the first run; the others count on from it (default: 1)"

@@ -62,8 +62,9 @@ TABLE: tuple[Option, ...] = (
     Option(
         "start",
         "instruction clock: where runs begin: cold, at the machine's reset, or warm, at a snapshot of "
-        "the booted guest; auto: warm where a system can (`benchgate docs warm`)",
-        choices=("cold", "warm", "auto"),
+        "the booted guest; auto: warm where a system can; fork: warm, as forks of one QEMU "
+        "(`benchgate docs warm`)",
+        choices=("cold", "warm", "auto", "fork"),
     ),
     Option(
         "runs",

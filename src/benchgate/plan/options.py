@@ -15,7 +15,7 @@ from pathlib import Path
 from benchgate.base.cells import Accel
 from benchgate.base.errors import CatalogError, OptionError, UsageError
 from benchgate.base.gates import BOOTS, MOST_RUNS, SMALLEST_LOOK, Policy, check_first_look
-from benchgate.base.snapshots import StartKind
+from benchgate.base.snapshots import FORK, StartKind
 from benchgate.base.system.machines import IDEAL
 from benchgate.base.system.systems import MAX_CPUS
 from benchgate.plan import catalog
@@ -46,7 +46,7 @@ class Options:
     machine: str = IDEAL
     """The name or path of the machine, unless a test's mark names one."""
     start: str = StartKind.COLD
-    """Where runs on the instruction clock begin: a StartKind, or AUTO."""
+    """Where runs on the instruction clock begin: a StartKind, AUTO or FORK."""
     boots: int = BOOTS
     """How many different boots stand behind the runs of an arm that starts warm."""
     runs: int = 5
@@ -173,6 +173,8 @@ def _check_fleet(fleet: str, got: Mapping[str, object], clock: str) -> None:
             " with --clock both: wall time is measured on one worker that does nothing else, and the "
             "instruction clock on the others; make two sessions, --clock wall and --clock insn",
         )
+    if got["start"] == FORK:
+        raise OptionError("fleet", " with --start fork: a worker makes no forks; use --start warm")
     for name, why in _NOT_ON_A_FLEET.items():
         if got[name]:
             raise OptionError("fleet", f" with --{name}: {why}")
@@ -180,8 +182,8 @@ def _check_fleet(fleet: str, got: Mapping[str, object], clock: str) -> None:
 
 def _start(got: Mapping[str, object], clock: str) -> str:
     start = choice_of(got, "start", StartKind.COLD)
-    if start == StartKind.WARM and clock != "insn":
-        raise OptionError("start", " warm: only the instruction clock starts warm; add --clock insn")
+    if start in (StartKind.WARM, FORK) and clock != "insn":
+        raise OptionError("start", f" {start}: only the instruction clock starts warm; add --clock insn")
     return start
 
 

@@ -13,6 +13,7 @@ from typing import Protocol
 from benchgate.base.runs import RawRun
 from benchgate.run.attempt import RunRequest
 from benchgate.run.parallel import AttemptJob, execute_all
+from benchgate.run.templates import Templates
 
 
 class Runner(Protocol):
@@ -43,9 +44,12 @@ class Runner(Protocol):
 
 
 class LocalRunner:
-    """Runs attempts on this machine."""
+    """Runs attempts on this machine, as forks of templates if it has some."""
 
     looks_ahead = False
+
+    def __init__(self, templates: Templates | None = None) -> None:
+        self._templates = templates
 
     def slots(self, here: int) -> int:
         return here
@@ -54,13 +58,15 @@ class LocalRunner:
         """Does nothing, because a run that begins early would only delay the one that is waited for."""
 
     def execute_all(self, jobs: Iterable[AttemptJob], at_once: int) -> Generator[tuple[int, RawRun]]:
-        return execute_all(jobs, at_once)
+        return execute_all(jobs, at_once, self._templates and self._templates.fork)
 
     def facts(self) -> Mapping[str, object]:
         return {}
 
     def close(self) -> None:
-        """Does nothing, because no attempt is left."""
+        """Ends the templates; no attempt is left."""
+        if self._templates is not None:
+            self._templates.close()
 
 
 def execute_ahead(runner: Runner, jobs: Iterable[AttemptJob], at_once: int) -> Generator[tuple[int, RawRun]]:

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import array
 import hashlib
+import os
 import secrets
 import select
 import socket
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -29,7 +30,9 @@ from benchgate.base.errors import BootError
 from benchgate.base.files import write_json
 from benchgate.base.process import Adopted, Child, start_time
 from benchgate.base.runs import BootSpec
+from benchgate.base.system.qemu import QMP_DESCRIPTOR
 from benchgate.base.text import one_line
+from benchgate.insn.talk import TALK_DESCRIPTOR
 from benchgate.run.console import ConsoleLimits
 from benchgate.run.guest import Forked, started
 
@@ -37,7 +40,7 @@ FILE = "fork.json"
 """The file's name in a run's folder; a run that is no fork has none."""
 SOCKET = 5
 """The template's descriptor of the socket at which it is asked; the talk with the clock has 4."""
-_MOST = 4
+_MOST = 8
 """So many templates are kept. Each holds what its QEMU needs for itself, but hardly any of the guest's memory."""
 _ANSWER_S = 180.0
 _LONGEST = 1000
@@ -101,43 +104,63 @@ def template_spec(spec: BootSpec, folder: Path, mark: str, own: Path, own_mark: 
 class _Template:
     """A QEMU that waits to be forked."""
 
-    key: str
     asks: socket.socket
-    folder: Path
     stack: ExitStack
     made: int = 0
 
-    def ask(self, text: str, descriptors: Mapping[int, int]) -> Child:
+    def fork(self, text: str, descriptors: Mapping[int, int]) -> Child:
         """Raises Refused, or BootError if the template or the fork has died."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with ours:
-            with theirs:
-                given = array.array("i", [theirs.fileno(), *descriptors.values()])
-                try:
-                    self.asks.sendmsg([text.encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, given)])
-                except OSError as error:
-                    raise BootError(f"the template has ended: {error.strerror}") from error
-            self.made += 1
-            kind, _, rest = _message(ours).partition(" ")
+        with self._asked("fork", text, descriptors) as answers:
+            kind, rest = _answer(answers)
             if kind == "refused":
                 raise Refused(rest)
             if kind != "pid" or not rest.isdecimal():
                 raise BootError("the template ended before it made a fork")
             child = Child(Adopted(int(rest)), start_time(int(rest)))
-            kind, _, rest = _message(ours).partition(" ")
+            kind, rest = _answer(answers)
         if kind != "ready":
             child.stop(0)
             raise BootError(f"the fork did not begin: {rest or 'it ended'}")
+        self.made += 1
         return child
 
+    def check(self, text: str, numbers: Iterable[int]) -> None:
+        """Raises Refused, or BootError if the template has died."""
+        with (
+            open(os.devnull, "rb") as nothing,
+            self._asked("can", text, dict.fromkeys(numbers, nothing.fileno())) as answers,
+        ):
+            kind, rest = _answer(answers)
+        if kind == "refused":
+            raise Refused(rest)
+        if kind != "yes":
+            raise BootError("the template ended before it made a fork")
 
-def _message(end: socket.socket) -> str:
-    """The next message of a fork; empty if there will be none."""
-    if not select.select([end], [], [], _ANSWER_S)[0]:
-        return ""
-    with suppress(ConnectionError):
-        return one_line(end.recv(_LONGEST).decode(errors="replace"), _LONGEST)
-    return ""
+    @contextmanager
+    def _asked(self, what: str, text: str, descriptors: Mapping[int, int]) -> Iterator[socket.socket]:
+        """Where it answers."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        seed, mark, folder = text.split(" ", 2)
+        numbers = ":".join(map(str, descriptors))
+        with ours:
+            with theirs:
+                given = array.array("i", [theirs.fileno(), *descriptors.values()])
+                asked = f"{what} {seed} {mark} {numbers} {folder}".encode()
+                try:
+                    self.asks.sendmsg([asked], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, given)])
+                except OSError as error:
+                    raise BootError(f"the template has ended: {error.strerror}") from error
+            yield ours
+
+
+def _answer(end: socket.socket) -> tuple[str, str]:
+    """The first word and the rest of the next answer; both empty if there will be none."""
+    text = ""
+    if select.select([end], [], [], _ANSWER_S)[0]:
+        with suppress(ConnectionError):
+            text = one_line(end.recv(_LONGEST).decode(errors="replace"), _LONGEST)
+    kind, _, rest = text.partition(" ")
+    return kind, rest
 
 
 class Templates:
@@ -150,30 +173,34 @@ class Templates:
         """The one that was used last is the last."""
         self._refused: set[str] = set()
         self._tasks: SimpleQueue[tuple[Future[_Template], Callable[[], _Template]] | None] = SimpleQueue()
+        self._every: list[_Template] = []
+        """Also one for which nobody waited any more."""
         self._maker: threading.Thread | None = None
 
     def fork(self, spec: BootSpec, folder: Path, mark: str) -> Forked | None:
         """What run/guest.py calls."""
         why, key = why_not(spec), key_of(spec, folder, mark)
         with self._lock:
+            if not why:
+                try:
+                    self._template(key, spec, folder, mark)  # may take long, and can be interrupted
+                except Refused as error:
+                    why = str(error)
             if why:
                 self._tell(why)
-            if why or key in self._refused:
                 return None
-            self._template(key, spec, folder, mark)  # may take long, and can be interrupted
         return partial(self._forked, key, spec, folder, mark)
 
     def _forked(
         self, key: str, spec: BootSpec, folder: Path, mark: str, descriptors: Mapping[int, int]
     ) -> Child:
-        numbers = ":".join(map(str, descriptors))
-        text = f"fork {_seed(spec)} {mark} {numbers} {folder}"
+        text = f"{_seed(spec)} {mark} {folder}"
         with self._lock:
             try:
-                child = self._template(key, spec, folder, mark).ask(text, descriptors)
+                child = self._template(key, spec, folder, mark).fork(text, descriptors)
             except BootError:
                 self._forget(key)  # it has died: once more
-                child = self._template(key, spec, folder, mark).ask(text, descriptors)
+                child = self._template(key, spec, folder, mark).fork(text, descriptors)
             number = self._known[key].made
         write_json(folder / FILE, {"schema": 1, "template": key, "number": number})
         return child
@@ -188,7 +215,7 @@ class Templates:
         if template is None:
             while len(self._known) >= _MOST:
                 self._forget(next(iter(self._known)))
-            template = self._made(partial(_make, key, spec, folder, mark))
+            template = self._made(partial(_make, spec, folder, mark))
         self._known[key] = template
         return template
 
@@ -210,19 +237,23 @@ class Templates:
         while (task := self._tasks.get()) is not None:
             future, make = task
             try:
-                future.set_result(make())
+                template = make()
+                self._every.append(template)
+                future.set_result(template)
             except BaseException as error:
                 future.set_exception(error)
 
     def close(self) -> None:
         """Ends all templates. No fork may run any more."""
         with self._lock:
-            for key in list(self._known):
-                self._forget(key)
             if self._maker is not None:
                 self._tasks.put(None)
                 self._maker.join()
                 self._maker = None
+            for template in self._every:
+                template.stack.close()
+            self._every.clear()
+            self._known.clear()
 
 
 def _seed(spec: BootSpec) -> int:
@@ -231,7 +262,7 @@ def _seed(spec: BootSpec) -> int:
     return int(next(word for word in words if word.startswith("seed=")).removeprefix("seed="))
 
 
-def _make(key: str, spec: BootSpec, folder: Path, mark: str) -> _Template:
+def _make(spec: BootSpec, folder: Path, mark: str) -> _Template:
     with ExitStack() as stack:
         own = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="benchgate-template-")))
         asks, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -239,10 +270,11 @@ def _make(key: str, spec: BootSpec, folder: Path, mark: str) -> _Template:
         own_mark = secrets.token_hex(len(mark))[: len(mark)]
         with theirs:
             wanted = template_spec(spec, folder, mark, own, own_mark)
-            begun = started(
-                wanted, own, mark=own_mark, limits=ConsoleLimits(), own={SOCKET: theirs.fileno()}
-            )
+            begun = started(wanted, own, mark=own_mark, limits=ConsoleLimits(), own={SOCKET: theirs.fileno()})
             running = stack.enter_context(begun)
         running.prepare()
         running.load()
-        return _Template(key, asks, own, stack.pop_all())
+        template = _Template(asks, stack)
+        template.check(f"0 {own_mark} {own}", (1, 2, QMP_DESCRIPTOR, TALK_DESCRIPTOR))
+        template.stack = stack.pop_all()
+        return template

@@ -15,6 +15,7 @@ from pathlib import Path
 from benchgate.base.cells import Lane
 from benchgate.base.clocks import Clock
 from benchgate.base.errors import UsageError
+from benchgate.base.snapshots import FORK
 from benchgate.build.cache_storage import Notice
 from benchgate.fleet import allow, certificates, dask_settings
 from benchgate.fleet.engine import Engine
@@ -24,6 +25,7 @@ from benchgate.fleet.task import Item, Task
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell
 from benchgate.run.runner import LocalRunner, Runner
+from benchgate.run.templates import Templates
 from benchgate.session.measuring_host import MeasuringHost, ThisHost
 from benchgate.session.resume import ResumingRunner
 
@@ -72,7 +74,9 @@ def runner_of(options: Options, note: Notice, host: MeasuringHost) -> Runner:
 
 def maker_of(options: Options, note: Notice) -> Runner:
     """Chooses who makes runs, apart from a session that is resumed."""
-    return FleetRunner(_engine(options), note, vouch=_vouch(options)) if options.fleet else LocalRunner()
+    if options.fleet:
+        return FleetRunner(_engine(options), note, vouch=_vouch(options))
+    return LocalRunner(Templates(note) if options.start == FORK else None)
 
 
 def _address(options: Options) -> str:

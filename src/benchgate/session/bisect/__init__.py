@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchgate.base import files
 from benchgate.base.errors import UsageError
-from benchgate.base.snapshots import AUTO, START, StartKind
+from benchgate.base.snapshots import AUTO, FORK, START, StartKind
 from benchgate.base.system.systems import SettingForm
 from benchgate.base.text import counted, one_line, visible
 from benchgate.build.revision import Repository, commit_of, exported, git, repository_of, sources_of
@@ -208,12 +208,12 @@ def _with_start(given: Sequence[str], arguments: tuple[str, ...]) -> tuple[str, 
     arguments."""
     word = _only_system(given)
     start, others = _without("--start", arguments)
-    if not start or start[-1] not in (*StartKind, AUTO):  # pytest refuses another
+    if not start or start[-1] not in (*StartKind, AUTO, FORK):  # pytest refuses another
         return word, arguments
     system = catalog.load_system(word, start=start[-1])
     if system.boot.start is StartKind.WARM and START not in catalog.split_system(word)[1]:
         word = f"{word}:{START}={StartKind.WARM}"
-    return word, others
+    return word, arguments if start[-1] == FORK else others
 
 
 def _without(option: str, arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:

@@ -16,7 +16,7 @@ import pytest
 
 from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.errors import UsageError
-from benchgate.base.snapshots import StartKind
+from benchgate.base.snapshots import FORK, StartKind
 from benchgate.base.system.systems import System, SystemKind
 from benchgate.base.text import gathered
 from benchgate.plan import choice
@@ -101,8 +101,8 @@ def _smokes(asked: ExplorationRequest) -> RowSelection:
         raise UsageError("a smoke has no timed window; leave out --window, or --smoke")
     if asked.words:
         raise UsageError("--smoke runs no pytest; leave out the words behind `--`")
-    if asked.start == StartKind.WARM:
-        raise UsageError("a smoke is a boot, so it starts cold; leave out --start warm, or --smoke")
+    if asked.start in (StartKind.WARM, FORK):
+        raise UsageError(f"a smoke is a boot, so it starts cold; leave out --start {asked.start}, or --smoke")
     given = cpu_list("smp", asked.smp)
     options = replace(Options(), systems=asked.systems or Options().systems, smp=given, clock="insn", keep=0)
     cells = [cell for system in choice.of_session(options) for cell in _of_system(system, given)]

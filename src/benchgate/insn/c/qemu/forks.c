@@ -40,6 +40,7 @@ static unsigned reads;
 struct request {
     int birth; // the child's socket
     uint64_t seed;
+    bool asks; // whether it could be forked
     char mark[MOST_MARK + 1], folder[MOST_PATH];
     struct inherited_given given;
     int attached[INHERITED_MOST + 1]; // all descriptors that came; the first is `birth`
@@ -82,9 +83,12 @@ __attribute__((format(printf, 2, 3))) static void say(int socket, const char *fo
 }
 
 static bool read_text(struct request *r, char *text, unsigned descriptors) {
-    char numbers[100];
+    char kind[5], numbers[100];
     int at = 0;
-    if (sscanf(text, "fork %" SCNu64 " %64s %99s %n", &r->seed, r->mark, numbers, &at) != 3 || !at)
+    if (sscanf(text, "%4s %" SCNu64 " %64s %99s %n", kind, &r->seed, r->mark, numbers, &at) != 4 || !at)
+        return false;
+    r->asks = strcmp(kind, "can") == 0;
+    if (!r->asks && strcmp(kind, "fork") != 0)
         return false;
     if (strlen(r->mark) != strlen(mark) || text[at] != '/' || strlen(text + at) >= MOST_PATH)
         return false;
@@ -215,14 +219,16 @@ static void answer(struct request *r) {
         say(r->birth, "refused %s", why);
         return;
     }
-    long child = parking_fork();
+    long child = r->asks ? 1 : parking_fork();
     if (child == 0) {
         be_born(r, parent);
         return;
     }
     int error = errno;
     parking_go();
-    if (child < 0)
+    if (r->asks)
+        say(r->birth, "yes");
+    else if (child < 0)
         say(r->birth, "refused the host makes no process: %s", strerror(error));
 }
 

@@ -4,7 +4,8 @@
 // The host sends one message for each child: "fork SEED MARK NUMBERS FOLDER" and descriptors. NUMBERS, such as
 // 1:2:3, are the child's for all of them but the first, which is a socket that only the child has: it sends
 // "pid NUMBER" there, and then "ready" or "failed WHY". What the template itself refuses it answers there: "refused
-// WHY". The child is a child of the template's parent and dies with it. A template ends when its socket is closed.
+// WHY". With "can" in place of "fork" it forks nothing and answers "yes", or why it could not. The child is a child of
+// the template's parent and dies with it. A template ends when its socket is closed.
 #ifndef FORKS_H
 #define FORKS_H
 

@@ -33,7 +33,7 @@ struct slot {
     char name[16];
     void *robust;
     size_t robust_bytes;
-    _Atomic bool parked;
+    _Atomic bool parked, lives; // lives: in the child, its thread was made again
 };
 
 static struct slot slots[MOST];
@@ -116,6 +116,7 @@ static int revived(void *argument) {
     syscall(SYS_set_robust_list, s->robust, s->robust_bytes);
     if (rseq_at)
         syscall(SYS_rseq, s->context.base + (uintptr_t)*rseq_at, RSEQ_BYTES, 0, RSEQ_SIGNATURE);
+    atomic_store(&s->lives, true);
     switch_to(way, &here, &s->context);
     return 0;
 }
@@ -225,8 +226,11 @@ void parking_revive(void (*moved)(long, long)) {
         pid_t now = 0;
         if (s->thread < 0)
             continue;
+        atomic_store(&s->lives, false);
         if (clone(revived, s->stack + STACK, flags, s, &now, (void *)s->context.base, number_in(s->context.base)) < 0)
             _exit(1);
         moved(s->thread, now);
+        while (!atomic_load(&s->lives))
+            sched_yield();
     }
 }
