@@ -53,8 +53,8 @@ START = "start"
 AUTO = "auto"
 """In place of a StartKind: warm where a system can."""
 FORK = "fork"
-"""In place of a StartKind: warm, and runs are forks where they can be (run/templates.py). The figures are those of
-warm starts, digit for digit."""
+"""In place of a StartKind: warm, and runs are forks where they can be (run/templates.py). The figures are
+those of warm starts, digit for digit."""
 
 
 class StartKind(StrEnum):

@@ -59,8 +59,8 @@ class RunRequest:
 
 
 def execute(request: RunRequest, on_phase: OnPhase = lambda _: None, fork: Fork | None = None) -> RawRun:
-    """Runs it once. `on_phase` is called with PHASES and with what is odd about a guest; for a
-    guest at least once a second. `fork`: see run/guest.py. An exception from `on_phase` ends the run like an interrupt."""
+    """Runs it once. `on_phase` is called with PHASES and with what is odd about a guest; for a guest at least
+    once a second. An exception from `on_phase` ends the run like an interrupt. `fork`: see run/guest.py."""
     raw = unfinished(request)
     try:
         write_command(request)

@@ -265,8 +265,8 @@ def started(  # noqa: PLR0913 - keyword arguments
     fork: Fork | None = None,
     own: Mapping[int, int] = MappingProxyType({}),
 ) -> Iterator[RunningGuest]:
-    """Starts QEMU, stopped before its guest's first instruction. It always ends with the block. `fork` makes it
-    from another QEMU, if it can; `own` are further descriptors."""
+    """Starts QEMU, stopped before its guest's first instruction. It always ends with the block. `fork` makes
+    it from another QEMU, if it can; `own` are further descriptors."""
     if not any(mark in word for word in spec.argv):
         raise ValueError(f"the mark {mark!r} is not in the argv, so a stale guest could not be identified")
     with contextlib.ExitStack() as stack:

@@ -1,9 +1,9 @@
 """QEMUs that have loaded a snapshot and are forked: each run is a fork of one, and not a QEMU of its own.
 
 `Templates` takes the spec, the folder and the mark of a run that starts from a snapshot; gives what makes its
-process (`Fork` in run/guest.py), or None for a run that must start by itself. A template is made when a first
-run needs it, made again if it has died, and ends with `close`. A fork is a child of this process, dies with it,
-and is all that the QEMU would be that its command line describes (c/qemu/forks.h), so its run repeats digit for
+process (`Fork` in run/guest.py), or None for a run that must start by itself. A template is made when a run
+needs it, made again if it has died, and ends with `close`. A fork is a child of this process and dies with
+it. It is all that the QEMU of its command line would be (c/qemu/forks.h), so its run repeats digit for
 digit without a template. Fails with BootError if no template can be made, or if it makes no fork.
 """
 
@@ -41,7 +41,7 @@ FILE = "fork.json"
 SOCKET = 5
 """The template's descriptor of the socket at which it is asked; the talk with the clock has 4."""
 _MOST = 8
-"""So many templates are kept. Each holds what its QEMU needs for itself, but hardly any of the guest's memory."""
+"""So many templates are kept. Each holds what QEMU needs for itself, and hardly any of the guest's memory."""
 _ANSWER_S = 180.0
 _LONGEST = 1000
 _OWN_FILES = frozenset(("profile", "events", "stacks", "threads", "sharing"))
@@ -127,7 +127,7 @@ class _Template:
     def check(self, text: str, numbers: Iterable[int]) -> None:
         """Raises Refused, or BootError if the template has died."""
         with (
-            open(os.devnull, "rb") as nothing,
+            Path(os.devnull).open("rb") as nothing,
             self._asked("can", text, dict.fromkeys(numbers, nothing.fileno())) as answers,
         ):
             kind, rest = _answer(answers)
@@ -224,8 +224,8 @@ class Templates:
             template.stack.close()
 
     def _made(self, make: Callable[[], _Template]) -> _Template:
-        """Makes it in a thread that lives as long as this object: templates and their forks die with the thread
-        that made the template."""
+        """Makes it in a thread that lives as long as this object: templates and their forks die with the
+        thread that made the template."""
         if self._maker is None:
             self._maker = threading.Thread(target=self._work, name="templates", daemon=True)
             self._maker.start()

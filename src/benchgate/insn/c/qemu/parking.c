@@ -42,6 +42,7 @@ static _Atomic uint32_t turn; // changes when the parked threads may go on
 static size_t number_at;       // libc's number of a thread, from the base of its thread-local storage
 static const ptrdiff_t *rseq_at;
 static enum switch_way way;
+static struct sigaction before; // what a thread does on the signal otherwise
 
 static long number_of_thread(void) {
     return syscall(SYS_gettid);
@@ -187,7 +188,7 @@ const char *parking_stop(bool (*rests)(long)) {
     way = carrier_way();
     if (way == SWITCH_NONE)
         return "the vCPUs have threads of their own here";
-    if (sigaction(SIGNAL, &action, NULL) != 0)
+    if (sigaction(SIGNAL, &action, &before) != 0)
         return "the signal that stops threads cannot be handled";
     used = 0;
     for (int more; (more = list(rests)) != 0;) {
@@ -214,6 +215,7 @@ long parking_fork(void) {
 }
 
 void parking_go(void) {
+    sigaction(SIGNAL, &before, NULL);
     atomic_fetch_add(&turn, 1);
     switch_futex(&turn, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL);
 }
@@ -233,4 +235,5 @@ void parking_revive(void (*moved)(long, long)) {
         while (!atomic_load(&s->lives))
             sched_yield();
     }
+    sigaction(SIGNAL, &before, NULL);
 }

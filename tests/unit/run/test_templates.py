@@ -1,0 +1,79 @@
+"""Which runs can be forks, which of them share a template, and how that is started."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.cells import Lane
+from benchgate.base.exploration import Strategy, usual
+from benchgate.base.runs import BootSpec, Deadlines
+from benchgate.base.snapshots import GuestSnapshot, SnapshotRecord
+from benchgate.base.system.machines import MemoryRange
+from benchgate.run.templates import key_of, template_spec, why_not
+
+ONE, OTHER = Path("/s/runs/1"), Path("/s/runs/22")
+MARK, ANOTHER = "0123456789abcdef", "fedcba9876543210"
+
+
+def spec(folder: Path = ONE, mark: str = MARK, seed: int = 1, more: str = "", hi: int = 20) -> BootSpec:
+    plugin = f"/clock.so,out={folder}/clock.log,seed={seed},quantum=5000,start=7:9{more}"
+    return BootSpec(
+        argv=("qemu", "-name", f"guest={mark}", "-fw_cfg", f"file={folder}/words", "-plugin", plugin, "-S"),
+        environment={"LD_PRELOAD": "/clock.so"},
+        lane=Lane.INSN,
+        cpus=2,
+        pins=(),
+        deadlines=Deadlines(1, 1),
+        start=GuestSnapshot(Path("/cache/1"), SnapshotRecord(7, 9, 1, {"ram": "aa"}, {})),
+        words=f"bench.nonce={mark} bench.hi={hi}",
+    )
+
+
+def test_runs_that_differ_in_what_is_given_after_the_fork_share_a_template() -> None:
+    assert key_of(spec(), ONE, MARK) == key_of(spec(OTHER, ANOTHER, seed=12345), OTHER, ANOTHER)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        spec(hi=21),
+        spec(more=",patience=61"),
+        replace(spec(), environment={}),
+        replace(spec(), shape="shape"),
+        replace(spec(), host_cpus=(1,)),
+        replace(spec(), exploration=usual(Strategy.SYNC, 1)),
+        replace(spec(), start=GuestSnapshot(Path("/cache/1"), SnapshotRecord(7, 9, 1, {"ram": "bb"}, {}))),
+    ],
+)
+def test_other_runs_do_not(other: BootSpec) -> None:
+    assert key_of(other, ONE, MARK) != key_of(spec(), ONE, MARK)
+
+
+def test_a_template_has_a_folder_and_a_mark_of_its_own_and_a_socket() -> None:
+    made = template_spec(spec(), ONE, MARK, Path("/tmp/template"), ANOTHER)
+    assert not [word for word in (*made.argv, made.words) if MARK in word or "/s/runs" in word]
+    plugin = "/clock.so,out=/tmp/template/clock.log,seed=1,quantum=5000,start=7:9"
+    assert made.argv[-2] == f"{plugin},forks=5,mark={ANOTHER}"
+    assert made.argv[4] == "file=/tmp/template/words"
+    assert made.words == f"bench.nonce={ANOTHER} bench.hi=20"
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        (replace(spec(), start=None), "does not start from a snapshot"),
+        (replace(spec(), lane=Lane.TCG), "does not start from a snapshot"),
+        (replace(spec(), kept_memory=(MemoryRange(0, 4096, 0),)), "memory is examined"),
+        (replace(spec(), counts_memory=True), "memory is examined"),
+        (replace(spec(), ports={"ssh": 2222}), "network or disks"),
+        (spec(more=",disks=1"), "network or disks"),
+        (spec(more=",threads=/s/runs/1/threads.bin"), r"records of its own \(threads\)"),
+        (spec(more=",profile=/x"), r"records of its own \(profile\)"),
+    ],
+)
+def test_a_run_that_shares_too_much_starts_by_itself(other: BootSpec, why: str) -> None:
+    assert not why_not(spec())
+    assert why.replace("\\", "") in why_not(other)
