@@ -1,5 +1,6 @@
-"""vCPUs that hand over their turns, without QEMU (tests/data/carrier/turns.c): on one thread of the host in two ways,
-or on one thread each. What belongs to a thread is still there when it goes on, and no release is lost."""
+"""vCPUs that hand over their turns, without QEMU (tests/data/carrier/turns.c): on one thread of the host in
+two ways, or on a thread each. What belongs to a thread is still there when it goes on, and no release is
+lost."""
 
 from __future__ import annotations
 
@@ -35,7 +36,9 @@ def program(folder: Path, file: str = "", old: str = "", new: str = "") -> Path:
     return linked(folder / "turns", words, texts, {})
 
 
-def turns(made: Path, way: str, vcpus: int, rounds: int = ROUNDS, wait_s: float = PATIENCE_S) -> dict[str, str]:
+def turns(
+    made: Path, way: str, vcpus: int, rounds: int = ROUNDS, wait_s: float = PATIENCE_S
+) -> dict[str, str]:
     argv = [str(made), way, str(vcpus), str(rounds)]
     done = subprocess.run(argv, check=True, capture_output=True, text=True, timeout=wait_s)
     words = done.stdout.split()
