@@ -9,6 +9,7 @@ import re
 import socket
 import subprocess
 import time
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -76,6 +77,10 @@ class Monitor:
         self.stream.readline()
         self.ask("qmp_capabilities")
 
+    def close(self) -> None:
+        self.stream.close()
+        self.socket.close()
+
     def ask(self, command: str) -> bool:
         """False if QEMU refuses: a guest that has shut down does not go on."""
         self.stream.write(json.dumps({"execute": command}) + "\n")
@@ -96,10 +101,11 @@ def stopped_and_started(guest: Path, folder: Path, way: str) -> int:
     words += ["-no-shutdown", "-S", "-qmp", f"unix:{socket_path},server=on,wait=off"]
     with subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL) as process:
         try:
-            monitor, stops = Monitor(socket_path), 0
-            while monitor.ask("cont") and monitor.ask("stop"):
-                stops += 1
-            assert monitor.ask("quit")
+            with closing(Monitor(socket_path)) as monitor:
+                stops = 0
+                while monitor.ask("cont") and monitor.ask("stop"):
+                    stops += 1
+                assert monitor.ask("quit")
             process.wait(BOOT_S)
         finally:
             process.kill()
