@@ -1,9 +1,19 @@
+// Lines of the log, beside those of spans.c and returns.c:
+//   measured NAME                        a histogram, before all threads
+//   unmeasured NAME REASON               why not
+//   thread N ID VCPU BEGIN END STARTED ENDED    the Nth thread at work, its marks in ns, and what its program read
+//                                        first from its clock after each of them; `-`: there is none
 #include "operators.h"
 
+#include "journal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BUCKETS 4096
+#define MOST_BYTES (3u << 19) // of the lines; insn/log_reader.py reads at most 4 MiB of log
 #define MOST 100000 // threads at different places
 #define MOST_AT_WORK 256
 
@@ -160,7 +170,56 @@ bool operators_record(struct operators_thread *t, const struct hooks *hooks, uns
     return has_memory;
 }
 
-unsigned operators_works(struct operators_work *const **all) {
-    *all = works;
-    return working;
+// ---- the end
+
+bool operators_close(struct operators_work *work, unsigned operations) {
+    bool has_memory = true;
+    for (unsigned n = 0; n < operations; n++)
+        has_memory &= spans_close(&work->spans[n]);
+    return has_memory;
+}
+
+static const char *time_or_none(char *into, size_t size, bool is_known, uint64_t time) {
+    snprintf(into, size, "-");
+    if (is_known)
+        snprintf(into, size, "%" PRIu64, time);
+    return into;
+}
+
+static void say_thread(unsigned number, const struct operators_work *work) {
+    char end[24], started[24], ended[24];
+    journal_line("thread %u %" PRIu64 " %u %" PRIu64 " %s %s %s", number, work->id, work->vcpu, work->begin,
+                 time_or_none(end, sizeof end, work->has_end, work->end),
+                 time_or_none(started, sizeof started, work->has_started, work->started),
+                 time_or_none(ended, sizeof ended, work->has_ended, work->ended));
+}
+
+// The spans of one operation, while there is room in the log.
+static void report(unsigned n, const char *name) {
+    for (unsigned i = 0; i < working; i++)
+        spans_report(&works[i]->spans[n], name, i);
+}
+
+void operators_report(const struct hooks *hooks, const char *lost) {
+    bool fits[HOOKS_OPERATIONS] = {false};
+    size_t used = 0;
+    for (unsigned i = 0; i < working; i++)
+        if (!operators_close(works[i], hooks->operations) && !lost)
+            lost = OPERATORS_NO_MEMORY;
+    for (unsigned n = 0; n < hooks->operations; n++) {
+        size_t more = 0;
+        for (unsigned i = 0; i < working && !lost; i++)
+            more += spans_room(&works[i]->spans[n]);
+        fits[n] = !lost && used + more <= MOST_BYTES;
+        used += fits[n] ? more : 0;
+        if (fits[n])
+            journal_line("measured %s", hooks->operation[n].name);
+        else
+            journal_line("unmeasured %s %s", hooks->operation[n].name, lost ? lost : "the log has no room for it");
+    }
+    for (unsigned i = 0; i < working && used; i++)
+        say_thread(i, works[i]);
+    for (unsigned n = 0; n < hooks->operations; n++)
+        if (fits[n])
+            report(n, hooks->operation[n].name);
 }

@@ -6,6 +6,7 @@
 #include "spans.h"
 #include "threads_hooks.h"
 
+#define OPERATORS_NO_MEMORY "there was no memory for its spans"
 #define OPERATORS_POSTS 512 // of a thread, the last ones
 #define OPERATORS_DEPTH 8 // of calls within each other: functions, a system call, handlers of signals in it
 
@@ -71,7 +72,8 @@ bool operators_measure(struct operators_thread *thread, unsigned which, const st
 // no memory.
 bool operators_record(struct operators_thread *thread, const struct hooks *hooks, unsigned histogram, uint64_t ns);
 
-// The calls of all threads at work, in the order in which they began.
-unsigned operators_works(struct operators_work *const **all);
+bool operators_close(struct operators_work *work, unsigned operations); // it has ended; false: no memory
+// Writes what was measured of all threads at work, in the order in which they began, or why not (`lost`).
+void operators_report(const struct hooks *hooks, const char *lost);
 
 #endif

@@ -612,3 +612,190 @@ def test_a_system_that_does_not_say_enough_is_not_measured(tmp_path: Path, gone:
     seen = guest(tmp_path, observe=OBSERVE.replace(gone, ""))
     seen.mark(WORK_BEGIN)
     assert seen.report() == [f"unmeasured latency {why}", f"unmeasured wakeup {why}"]
+
+
+RECORDED = OBSERVE.replace(
+    "operation wakeup\nfrom wake\nto call 202\n",
+    "operation wakeup\nfrom wake\nfrom call 202\nrecord 0 17f40\n"
+    "operation request\nfrom wake\nfrom call 202\nrecord 1 17f40\n"
+    "operation sample\nfrom call 0\nto call 0\nrecord 2 17f40\n",
+)
+HISTOGRAM = 29824
+
+
+def records(seen: Guest, which: int, value: int, *, vcpu: int = 0) -> None:
+    """Its histograms follow those of another worker."""
+    seen.does(NOP, 0x17F40, vcpu=vcpu, args=(0x5000 + (4 + which) * HISTOGRAM, value))
+
+
+def pair(folder: Path, change: tuple[str, str] = ("", "")) -> Guest:
+    """Two workers, on a CPU each; the first one begins to wait."""
+    seen = guest(folder, change, RECORDED)
+    for vcpu in (0, 1):
+        seen.kernel(0x100, place(7 + vcpu), vcpu=vcpu)
+        seen.runs(7 + vcpu, vcpu)
+        seen.mark(WORK_BEGIN, vcpu)
+    seen.reads_clock()
+    return seen
+
+
+def posts(seen: Guest, *, wakes: bool, late: bool = False) -> int:
+    """The second worker reads its clock and posts; when that was. `late`: it reads it afterwards."""
+    if not late:
+        seen.reads_clock(1)
+    seen.enters(FUTEX, vcpu=1)
+    if wakes:
+        seen.kernel(0x300, place(7), vcpu=1)
+    seen.leaves(FUTEX, int(wakes), vcpu=1)
+    if late:
+        seen.reads_clock(1)
+    return seen.time[1]
+
+
+def lengths(seen: Guest, name: str) -> list[str]:
+    ends(seen)
+    return seen.spans(name)
+
+
+@pytest.mark.parametrize("sleeps", [True, False])
+def test_a_wake_up_is_what_the_program_records_whether_or_not_it_slept(tmp_path: Path, sleeps: bool) -> None:
+    """Without a sleep it is from the post that the value names: the nearest one."""
+    seen = pair(tmp_path)
+    posts(seen, wakes=False)
+    seen.time[0] = seen.time[1]
+    if sleeps:
+        seen.enters(FUTEX)
+    seen.reads_clock(1)
+    posted = seen.time[1]
+    seen.enters(FUTEX, vcpu=1)
+    if sleeps:
+        seen.kernel(0x300, place(7), vcpu=1)
+    seen.leaves(FUTEX, 1, vcpu=1)
+    seen.time[0] = seen.time[1]
+    if sleeps:
+        seen.leaves(FUTEX)
+    seen.reads_clock()
+    took = seen.time[0] - posted
+    records(seen, 0, took + 3)
+    assert lengths(seen, "wakeup") == [f"1 {took} {took} {took}"] * 2
+
+
+def test_a_request_lasts_from_the_same_wake_up_until_it_is_recorded(tmp_path: Path) -> None:
+    seen = pair(tmp_path)
+    seen.enters(FUTEX)
+    seen.reads_clock(1)
+    posted = seen.time[1]
+    seen.enters(FUTEX, vcpu=1)
+    seen.kernel(0x300, place(7), vcpu=1)
+    seen.time[0] = seen.time[1]
+    seen.leaves(FUTEX)
+    seen.reads_clock()
+    records(seen, 0, 1)
+    seen.calls(READ, 1)
+    seen.reads_clock()
+    took = seen.time[0] - posted
+    records(seen, 1, 1)
+    assert lengths(seen, "request") == [f"1 {took} {took} {took}"] * 2
+
+
+def test_a_clock_read_after_the_post_leaves_the_wake_up_as_long_as_it_was(tmp_path: Path) -> None:
+    seen = pair(tmp_path)
+    seen.enters(FUTEX)
+    seen.time[1] = seen.time[0]
+    called = seen.time[1] + 10
+    read = posts(seen, wakes=True, late=True)
+    seen.time[0] = seen.time[1]
+    seen.leaves(FUTEX)
+    seen.reads_clock()
+    took = seen.time[0] - called
+    records(seen, 0, seen.time[0] - read)
+    assert lengths(seen, "wakeup") == [f"1 {took} {took} {took}"] * 2
+
+
+def test_a_wake_up_of_which_nothing_was_recorded_is_not_that_of_a_later_value(tmp_path: Path) -> None:
+    """In a warm-up."""
+    seen = pair(tmp_path)
+    seen.enters(FUTEX)
+    posts(seen, wakes=True)
+    seen.time[0] = seen.time[1]
+    seen.leaves(FUTEX)
+    seen.reads_clock()
+    seen.reads_clock(1)
+    posted = seen.time[1]
+    seen.calls(FUTEX, vcpu=1)
+    seen.time[0] = seen.time[1]
+    seen.reads_clock()
+    took = seen.time[0] - posted
+    records(seen, 0, took)
+    assert lengths(seen, "wakeup") == [f"1 {took} {took} {took}"] * 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("t->last.step == t->step + 1", "true"),
+        ("far < off", "best == now"),
+        ("spans->since = work->since;", ""),
+    ],
+)
+def test_it_would_be_noticed(tmp_path: Path, change: tuple[str, str]) -> None:
+    """Each condition of the wake-up matters to one of the tests above."""
+    found = []
+    for number, test in enumerate(
+        (
+            lambda at: _recorded(at, change, sleeps=False, warm=True),
+            lambda at: _recorded(at, change, sleeps=False, warm=False),
+            lambda at: _recorded(at, change, sleeps=True, warm=False),
+        )
+    ):
+        (tmp_path / str(number)).mkdir()
+        found.append(test(tmp_path / str(number)))
+    assert not all(found)
+
+
+def _recorded(folder: Path, change: tuple[str, str], *, sleeps: bool, warm: bool) -> bool:
+    """Whether two values in turn are as long as they were."""
+    seen = pair(folder, change)
+    if warm:
+        seen.enters(FUTEX)
+        posts(seen, wakes=True)
+        seen.time[0] = seen.time[1]
+        seen.leaves(FUTEX)
+        seen.reads_clock()
+    total = 0
+    for _ in range(2):
+        if sleeps:
+            seen.enters(FUTEX)
+        seen.reads_clock(1)
+        posted = seen.time[1]
+        posts(seen, wakes=False, late=False) if not sleeps else None
+        if sleeps:
+            seen.enters(FUTEX, vcpu=1)
+            seen.kernel(0x300, place(7), vcpu=1)
+            seen.leaves(FUTEX, 1, vcpu=1)
+        else:
+            posted = seen.time[1] - 110
+        seen.time[0] = seen.time[1]
+        if sleeps:
+            seen.leaves(FUTEX)
+        seen.reads_clock()
+        took = seen.time[0] - posted
+        total += took
+        records(seen, 0, took)
+    return lengths(seen, "wakeup")[0].startswith(f"2 {total} ")
+
+
+def test_calls_between_two_records_are_one_value(tmp_path: Path) -> None:
+    seen = pair(tmp_path)
+    total = 0
+    for _ in range(3):
+        seen.calls(READ, 1)
+        total += 100
+        seen.reads_clock()
+    records(seen, 2, 1)
+    seen.calls(READ, 1)
+    seen.reads_clock()
+    records(seen, 2, 1)
+    inner, outer = lengths(seen, "sample")
+    assert inner == f"2 {total + 100} 100 {total}"
+    assert outer.startswith("2 ")
