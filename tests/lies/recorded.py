@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - the lines of C are as long as they are
 """Lies about lengths that the machine knows for each value that the program records. Data only."""
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ BETWEEN = (
     "    port_wake(&post->round.is, BENCH_MAX_WORKERS);\n    post->when = port_now();\n"
 )
 RECEIVE = "    bench_record(wakeup, port_now() - post->when);"
-IN_THE_PAST = "    uint64_t now = port_now();\n    bench_record(wakeup, post->when < now ? now - post->when : 0);"
+IN_THE_PAST = (
+    "    uint64_t now = port_now();\n    bench_record(wakeup, post->when < now ? now - post->when : 0);"
+)
 MEANS = """static _Thread_local uint64_t before;
 
 // Of each two neighbours the mean, twice: count and sum hold.
@@ -36,7 +39,9 @@ def _micro(name: str, op: str, *pairs: tuple[str, str], iters: int = 100) -> Tri
 
 ALL = (
     edited("late-clock", "wake", "wake.c", (SEND, LATE), (RECEIVE, IN_THE_PAST), rounds=400),
-    edited("late-clock-fan", "wake", "wake.c", (SEND, LATE), (RECEIVE, IN_THE_PAST), rounds=400, pattern="fan"),
+    edited(
+        "late-clock-fan", "wake", "wake.c", (SEND, LATE), (RECEIVE, IN_THE_PAST), rounds=400, pattern="fan"
+    ),
     edited("clock-in-between", "wake", "wake.c", (SEND, BETWEEN), (RECEIVE, IN_THE_PAST), rounds=400),
     edited(
         "smoothed",
@@ -57,7 +62,10 @@ ALL = (
         "wakeups-without-the-call",
         "schbench",
         "worker.h",
-        ("HIST_WAKEUP), now - posted);", "HIST_WAKEUP), now - posted > 2000 ? now - posted - 1500 : now - posted);"),
+        (
+            "HIST_WAKEUP), now - posted);",
+            "HIST_WAKEUP), now - posted > 2000 ? now - posted - 1500 : now - posted);",
+        ),
         time_ns=60_000_000,
     ),
     edited(
@@ -76,7 +84,9 @@ ALL = (
     ),
     _micro("wake-halved", "futex_wake", (TIMED, "        time += (port_now() - began) / 2;\n")),
     _micro("wake-nine-tenths", "futex_wake", (TIMED, "        time += (port_now() - began) * 9 / 10;\n")),
-    _micro("call-nine-tenths", "getpid", (TIMED, "        time += (port_now() - began) * 9 / 10;\n"), iters=1000),
+    _micro(
+        "call-nine-tenths", "getpid", (TIMED, "        time += (port_now() - began) * 9 / 10;\n"), iters=1000
+    ),
     _micro("fault-halved", "mmap_fault", (TIMED, "        time += (port_now() - began) / 2;\n")),
     _micro(
         "equal-samples",

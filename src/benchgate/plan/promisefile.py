@@ -7,8 +7,7 @@ of which a name decides nothing (base/workload/vacuous.py).
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from benchgate.base.text import suggestion
@@ -18,7 +17,7 @@ from benchgate.base.workload.vacuous import undecided_by
 from benchgate.base.workload.witness import COUNT, TIME, UNITS, Promise, Sees, Unit
 from benchgate.base.workload.workloads import ParamSpec
 from benchgate.base.yaml.yamlfile import Section
-from benchgate.plan.choices import listed, read_when
+from benchgate.plan.choices import read_when
 
 _MOST_PROMISES = 64
 
@@ -96,8 +95,6 @@ def _tried(spec: ParamSpec, only: Sequence[str]) -> tuple[Fraction, ...]:
     default = spec.default if isinstance(spec.default, int) else low
     some = [int(word) for word in only] or [default, low, high, *(10**power for power in range(19))]
     return tuple(Fraction(value * size) for value in dict.fromkeys(some) if only or low <= value <= high)
-
-
 
 
 class _ClaimNames:

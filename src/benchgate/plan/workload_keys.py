@@ -198,7 +198,8 @@ _OPERATION: Table = {
     "to": Texts(
         "the calls with whose exit it ends, the last one before the next span; "
         f"{_CALLS_OF_OPERATION}. One that fails is none. `record.N` alone: a value is what the program "
-        "records in its histogram N (from 0): the calls `from` since the last one, or the time since the wake-up"
+        "records in its histogram N (from 0): the calls `from` since the last one, or the time since the "
+        "wake-up"
     ),
     "when": _PROMISE["when"],
 }

@@ -37,7 +37,9 @@ def measured(
         return {}
     found, params = files.clock.operations, dict(files.run.cell.params)
     slack = Slack(below_ns=ROUNDED_NS + step_ns, above_ns=ROUNDED_NS + step_ns, drift=DRIFT)
-    known = {name: found[name] for name, rule in workload.machine.items() if name in found and rule.is_made(params)}
+    known = {
+        name: found[name] for name, rule in workload.machine.items() if name in found and rule.is_made(params)
+    }
     pairs = {
         name: _compared(name, threads, workload, transcript, slack)
         for name, threads in known.items()
