@@ -113,10 +113,11 @@ void clock_watch(void); // every waiting thread calls it about once a second; en
 
 void clock_report(void); // writes the totals, at exit
 
-// The self-check counters tell how often QEMU used each hook.
+// The self-check counters tell how often QEMU used each hook. tsc_thunks: those of the tsc_traps, the reads of the
+// host's TSC, that took no signal.
 struct clock_checks {
-    _Atomic uint64_t main_clock, vcpu_clock, main_polls, halts, waits, signals, notes, tsc_traps, pendings,
-        errands;
+    _Atomic uint64_t main_clock, vcpu_clock, main_polls, halts, waits, signals, notes, tsc_traps, tsc_thunks,
+        pendings, errands;
 };
 extern struct clock_checks clock_checks;
 

@@ -218,6 +218,8 @@ void clock_report(void) {
         {"host", "signals", clock_checks.signals},
         {"host", "pendings", clock_checks.pendings},
         {"host", "errands", clock_checks.errands},
+        {"host", "tsc_thunks", clock_checks.tsc_thunks},
+        {"host", "tsc_signals", clock_checks.tsc_traps - clock_checks.tsc_thunks},
     };
     for (unsigned i = 0; i < sizeof lines / sizeof lines[0]; i++)
         journal_line("%s %s %llu", lines[i].kind, lines[i].name, (unsigned long long)lines[i].value);
