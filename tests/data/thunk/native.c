@@ -87,6 +87,7 @@ PLACE(gcc, "", "rdtsc", RDTSC_TWIN, "shl $32, %rdx\n mov %eax, %eax\n" OR);
 PLACE(other_order, "", "rdtsc", RDTSC_TWIN, "mov %eax, %eax\n shl $32, %rdx\n" OR);
 PLACE(no_flags, "", "rdtsc", RDTSC_TWIN, "mov %eax, %eax\n mov %edx, %edx\n");
 PLACE(high_registers, "", "rdtsc", RDTSC_TWIN, "mov %rdx, %r9\n shl $32, %r9\n or %r9, %rax\n");
+PLACE(whole_rax, "", "rdtsc", RDTSC_TWIN, "mov %rax, %r9\n");
 PLACE(fenced, "", "rdtsc", RDTSC_TWIN, "lfence\n shl $32, %rdx\n" OR);
 PLACE(with_cpu, "", "rdtscp", RDTSCP_TWIN, "shl $32, %rdx\n" OR);
 PLACE(with_cpu_short, "", "rdtscp", RDTSCP_TWIN, "mov %eax, %eax\n shl $32, %rdx\n");
@@ -109,7 +110,7 @@ static const struct place {
 #define UNKNOWN(name) {#name, name, name##_rest, twin_##name, twin_##name##_rest, false}
     KNOWN(gcc),         KNOWN(other_order),      KNOWN(no_flags),       KNOWN(high_registers),
     KNOWN(fenced),      KNOWN(with_cpu),         KNOWN(with_cpu_short), KNOWN(over_a_line),
-    KNOWN(over_a_page), UNKNOWN(reads_memory),   UNKNOWN(jumps),        UNKNOWN(short_then_unknown),
+    KNOWN(over_a_page), KNOWN(whole_rax), UNKNOWN(reads_memory),   UNKNOWN(jumps),        UNKNOWN(short_then_unknown),
     UNKNOWN(nothing),   UNKNOWN(uses_the_stack), UNKNOWN(sixteen_bits), UNKNOWN(adds_a_constant),
 };
 #define PLACES (sizeof places / sizeof places[0])
