@@ -367,6 +367,8 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
     marks_between_lines(s.from, s.to);
     placement_setup();
     libc_activate();
+    if (!clock_watch_begin())
+        return complain("refused: ", "the host allows no further thread");
     if (s.disks)
         pool_expect();
     tsc_trap_this_thread();
