@@ -110,14 +110,18 @@ void clock_main_asks(bool asks); // it waits for an answer of the host, who may 
 // When a vCPU last executed something, at the latest; LOCKSTEP_NEVER if one is not halted. Exact to the last
 // call: a device's timer may wake a vCPU that has nothing to execute. While every vCPU is stopped.
 uint64_t clock_halted_since(void);
-void clock_watch(void); // every waiting thread calls it about once a second; ends a stuck QEMU
+void clock_watch(void);       // looks, about once a second, if the machine makes progress; ends a stuck QEMU
+bool clock_watch_begin(void); // begins a thread that calls it, whatever QEMU's threads wait for; false: it cannot
+// The calling thread of QEMU waits for something that only the host does; NULL: no longer.
+void clock_host_waits(const char *for_what);
 
 void clock_report(void); // writes the totals, at exit
 
-// The self-check counters tell how often QEMU used each hook.
+// The self-check counters tell how often QEMU used each hook. tsc_thunks: those of the tsc_traps, the reads of the
+// host's TSC, that took no signal.
 struct clock_checks {
-    _Atomic uint64_t main_clock, vcpu_clock, main_polls, halts, waits, signals, notes, tsc_traps, pendings,
-        errands;
+    _Atomic uint64_t main_clock, vcpu_clock, main_polls, halts, waits, signals, notes, tsc_traps, tsc_thunks,
+        pendings, errands;
 };
 extern struct clock_checks clock_checks;
 

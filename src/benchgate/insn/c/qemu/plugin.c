@@ -369,6 +369,8 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
         console_setup(vcpu_count);
     marks_between_lines(s.from, s.to);
     libc_activate();
+    if (!clock_watch_begin())
+        return complain("refused: ", "the host allows no further thread");
     if (s.disks)
         pool_expect();
     tsc_trap_this_thread();
