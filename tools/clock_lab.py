@@ -1,8 +1,8 @@
 """Boots the Linux guest on the instruction clock, for tests and for docs/measured/insn-measured.md.
 
-`python -m tools.clock_lab truth|cost|memory|order|threads` prints one of the tables; `seen RUN ...` prints
-what it costs to see the threads of runs that were made with `--threads`. This module does not check results:
-a `Boot` holds what a boot gave, and the tests judge it.
+`python -m tools.clock_lab truth|cost|memory|order|threads|handovers` prints one of the tables; `seen RUN ...`
+prints what it costs to see the threads of runs that were made with `--threads`. This module does not check
+results: a `Boot` holds what a boot gave, and the tests judge it.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from benchgate.build.fetch import cross, inputs
 from benchgate.build.toolchain import compiler
 from benchgate.insn.arguments import NO_RECORDS, ClockRun, Records, arguments
 from benchgate.insn.guests import exact_arguments, linux_words
-from benchgate.insn.log import AccessOrder, ClockLog
+from benchgate.insn.log import CARRIERS, AccessOrder, ClockLog
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.machine_shape import shape
 from benchgate.insn.observe.resolve import observe_file
-from benchgate.insn.plugin import FLAGS, api_of, build, prepare
+from benchgate.insn.plugin import FLAGS, api_of, build, c_file, c_folders, prepare
 from benchgate.insn.symbols import linux_symbols
 from benchgate.insn.window import ClockWindow, window
 from benchgate.plan import catalog
@@ -610,6 +610,24 @@ def table_order() -> None:
                 )
 
 
+HAND_OVERS = 500_000
+
+
+def table_handovers() -> None:
+    """What a hand-over between two vCPUs costs in each way, without QEMU: the least of several processes."""
+    sources = [DATA / "carrier/turns.c", *map(c_file, ("carrier.c", "switch.c", "journal.c"))]
+    headers = [f"-I{folder}" for folder in c_folders()]
+    print("| way | CPU time, ns |\n|---|---|")
+    with tempfile.TemporaryDirectory(prefix="clock-lab-") as folder:
+        made = f"{folder}/turns"
+        argv = [*compiler().argv, "-std=c11", "-O3", *headers, *map(str, sources), "-o", made, "-lpthread"]
+        subprocess.run(argv, check=True)
+        for way in CARRIERS:
+            words = [made, way, "2", str(HAND_OVERS), "bare"]
+            seen = [subprocess.run(words, check=True, capture_output=True, text=True) for _ in range(TURNS)]
+            print(f"| {way} | {min(int(one.stdout.split()[-1]) for one in seen):,} |", flush=True)
+
+
 if __name__ == "__main__":
     tables: dict[str, Callable[[], None]] = {
         "truth": table_truth,
@@ -617,6 +635,7 @@ if __name__ == "__main__":
         "memory": table_memory,
         "order": table_order,
         "threads": table_threads,
+        "handovers": table_handovers,
     }
     if sys.argv[1:2] == ["seen"]:
         table_seen(sys.argv[2:])

@@ -110,7 +110,7 @@ class ClockRun:
     """The file that says where vCPUs are stalled (base/exploration.py); None if they are not."""
     patience_s: int = 60
     carrier: str = ""
-    """How the vCPUs are run (c/clock/carrier.h): fsbase, prctl or threads. Empty: the best that works here."""
+    """How the vCPUs are run: one of log.CARRIERS. Empty: the first of them that works here."""
     quantum: int | None = None
     fine: int | None = None
     rush: int | None = None

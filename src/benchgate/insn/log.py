@@ -18,9 +18,9 @@ from benchgate.insn.explore_log import StallLog
 from benchgate.insn.memory_log import WINDOW, MemoryBooks
 from benchgate.insn.operations import ThreadOperations
 
-
 CARRIERS = ("fsbase", "prctl", "threads")
-"""On one thread of the host, whose context changes by an instruction or by a system call; or on one thread each."""
+"""How vCPUs are run (c/clock/carrier.h): on one thread of the host, whose context changes by an instruction
+or by a system call; or on a thread each."""
 
 
 class AccessOrder(StrEnum):

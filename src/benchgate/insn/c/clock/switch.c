@@ -42,7 +42,7 @@ _Static_assert(offsetof(struct switch_context, mxcsr) == 24 && offsetof(struct s
 static __attribute__((noinline)) void by_instruction(struct switch_context *from,
                                                      const struct switch_context *to) {
     CHANGE("movq 32(%%rdx), %%rax\n\t"
-           "wrfsbase %%rax\n\t");
+           ".byte 0xf3, 0x48, 0x0f, 0xae, 0xd0\n\t"); // wrfsbase %rax, for assemblers that must be told of it
 }
 
 static __attribute__((noinline)) void by_call(struct switch_context *from, const struct switch_context *to) {
