@@ -16,8 +16,9 @@ from benchgate.insn import arguments, plugin
 from benchgate.insn.log import AccessOrder
 from benchgate.insn.log_reader import read_log
 from benchgate.judge.judged_run import JudgedRun
-from benchgate.plan import catalog, machinefile
+from benchgate.plan import catalog
 from tests.ternkit import Bootkit, transcript
+from tests.unit.machines import with_memory
 from tools.clock_lab import Boot
 from tools.memory_lab import (
     CASES,
@@ -80,8 +81,7 @@ def test_each_step_takes_what_arithmetic_says(case: Case) -> None:
 @pytest.fixture(scope="module")
 def warm(tmp_path_factory: pytest.TempPathFactory) -> JudgedRun:
     """The case `levels` from a snapshot, which is a quarter of the CPU time. Each CPU has a worker."""
-    machine = machinefile.parse(MACHINE, Path("levels.yaml"))
-    assert machine is not None
+    machine = with_memory(MACHINE, Path("levels.yaml"))
     linux = catalog.load_system("linux:start=warm").on(machine)
     pinned = replace(linux, boot=replace(linux.boot, append=f"{linux.boot.append} bench.pin=0,1,2,3"))
     kit = Bootkit(tmp_path_factory.mktemp("warm"), inputs.qemu(), insn=True)

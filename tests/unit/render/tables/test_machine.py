@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.system.machines import Machine
-from benchgate.plan import catalog, machinefile
+from benchgate.plan import catalog
 from benchgate.render.tables.machine import machine_table
-from tests.unit.machines import uneven
+from tests.unit.machines import uneven, with_memory
 
 SMALL = """
 name: small
@@ -38,7 +38,7 @@ def rows(machine: Machine | None) -> dict[str, str]:
 
 
 def test_every_figure_of_a_small_machine() -> None:
-    assert rows(machinefile.parse(SMALL, Path("small.yaml"))) == {
+    assert rows(with_memory(SMALL, Path("small.yaml"))) == {
         "machine": "small: a test",
         "CPUs": "4; one instruction takes 1 ns; a hit in the first level takes no more",
         "L1d": "32 KiB, 8 ways, 64 sets of 64 bytes, 1 ns",
@@ -81,5 +81,5 @@ def test_one_cpu_has_no_transfer() -> None:
         '"0-1"', '"0"'
     )
     alone = alone.replace("tlb: {entries: 64, ways: 4, walk_ns: 10}\n", "")
-    result = rows(machinefile.parse(alone, Path("alone.yaml")))
+    result = rows(with_memory(alone, Path("alone.yaml")))
     assert (result["transfer"], result["TLB"]) == ("none: there is one CPU", "none")
