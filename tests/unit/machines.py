@@ -38,6 +38,8 @@ cores:
   - {cpus: "1", capacity: 512}
   - {cpus: "3", capacity: 300}
 """
+BOTH = DUO.replace("name: duo", "name: both") + CORES
+"""The machine with memory, and with CPUs of three speeds."""
 UNEVEN = f"""\
 name: uneven
 source: invented

@@ -15,7 +15,7 @@ from benchgate.insn.memory_log import DELAYED, KINDS, PARTS, PHASES, PLACES, Cpu
 
 _WORD = 2**64 - 1
 SHARED_NS = 2
-"""By so much may what instructions took in one phase differ from what its own instructions take: it has two ends."""
+"""A phase begins and ends within a ns that another phase has, too."""
 _START = 1
 """lockstep.c hashes this into the seed for starts, so that other decisions draw other values."""
 

@@ -150,6 +150,48 @@ def test_it_is_what_real_runs_have_beyond_their_books() -> None:
     assert start_of(3, 5000, 0) == 3568753899 - 2378685960 - 103096 - 184801747 - 1005161011
 
 
+SLOW_CPU = LOG.replace("machine toy2\n", "machine toy2\ncapacity 0 1024\ncapacity 1 512\n")
+for more, before in (
+    (28883, "vcpu 1 time 21883"),
+    (15000, "halted 5000 stalled 8000"),
+    (5001, "halted 5000 stalled 4000"),
+    (9999, "spent window 1 executed 6000 paused 0 skipped 0 halted 0 stalled 4000"),
+):
+    assert SLOW_CPU.count(before) == 1
+    SLOW_CPU = SLOW_CPU.replace(before, f"{before.rpartition(' ')[0]} {more}")
+# vCPU 1 takes 2 ns for each of its 7000 instructions, and waits for 8000 ns as before. The window begins
+# within an instruction.
+
+
+def test_the_books_of_a_slow_cpu_with_a_memory_system_balance(path: Path) -> None:
+    path.write_text(SLOW_CPU, encoding="ascii")
+    check_balance(read_log(path))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("time 28883", "time 28884", "vCPU 1: began at 1883 ns"),
+        (
+            "capacity 1 512",
+            "capacity 1 511",
+            "vCPU 1 in phase window: classes of waiting are 4000 ns, and its",
+        ),
+        ("stalled 9999", "stalled 10003", "vCPU 1 in phase window: classes of waiting are 4000 ns, and its"),
+        ("l2 60", "l2 160", "instructions took 6000 ns beyond 1 ns each, but stalled 9999 ns"),
+        ("l2 80", "l2 81", "vCPU 0 in phase window: classes of waiting are 1901 ns, but stalled 1900 ns"),
+        ("spent boot 1 executed 1000", "spent boot 1 executed 990", "its instructions took 990 ns beyond"),
+    ],
+)
+def test_an_instruction_or_a_wait_of_another_length_is_found(
+    path: Path, old: str, new: str, why: str
+) -> None:
+    assert SLOW_CPU.count(old) == 1
+    path.write_text(SLOW_CPU.replace(old, new), encoding="ascii")
+    with pytest.raises(VerifyError, match="the machine's books do not balance: .*" + why):
+        check_balance(read_log(path))
+
+
 def test_the_time_of_cpus_of_different_speed_adds_up(path: Path) -> None:
     """vCPU 1 begins at 1883 ns. Of its 9000 instructions and 100 ns of pauses each took 2 ns."""
     head = COMPLETE[: COMPLETE.index("beat 0")].replace("check notes 3\n", "")

@@ -1,5 +1,5 @@
-"""CPUs of different speed: the time of a vCPU of capacity k after n instructions and w ns of waiting for memory is
-n * 1024 / k + w ns, whatever happens in between. The expected values are this sum, in whole numbers."""
+"""CPUs of different speed: after n instructions and w ns of waiting for memory, the time of a vCPU of capacity
+k is n * 1024 / k + w ns, whatever happens in between. The expected values are this sum, in whole numbers."""
 
 from __future__ import annotations
 
