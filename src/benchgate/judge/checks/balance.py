@@ -60,7 +60,7 @@ def _check_time(log: ClockLog, vcpu: int, totals: VcpuTotals) -> None:
 def _check_stalls(where: str, books: CpuBooks, capacity: int) -> None:
     """On a small CPU the phases share the ns in which one ends and the other begins; machine_agreement.py
     checks the whole to the ns."""
-    waited, spent = sum(books.stalls.values()), books.spent
+    waited, spent = books.waited, books.spent
     slowed = beyond_1_ns(spent.executed + spent.paused, capacity)
     if abs(spent.stalled - waited - slowed) > (SHARED_NS if slowed else 0):
         slow = f", and its instructions took {slowed} ns beyond 1 ns each" if slowed else ""
@@ -88,7 +88,7 @@ def beyond_1_ns(count: int, capacity: int) -> int:
 def slowed_ns(log: ClockLog, vcpu: int) -> int:
     """What a vCPU was stalled, but for its waits for memory."""
     phases = log.memory.phases.values() if log.memory else ()
-    return log.totals[vcpu].stalled - sum(sum(books[vcpu].stalls.values()) for books in phases)
+    return log.totals[vcpu].stalled - sum(books[vcpu].waited for books in phases)
 
 
 def _unbalanced(where: str, ours: str, theirs: str) -> VerifyError:

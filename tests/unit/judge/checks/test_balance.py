@@ -18,7 +18,7 @@ from benchgate.plan import catalog
 from tests.unit.factories import cell, raw_run, verified
 from tests.unit.insn.c.native import Lockstep, Rules, load
 from tests.unit.insn.test_log_reader import COMPLETE
-from tests.unit.memory_logs import LOG
+from tests.unit.memory_logs import LOG, SLOW_CPU
 from tests.wirekit import PRIMES
 
 
@@ -148,19 +148,6 @@ def test_it_is_what_real_runs_have_beyond_their_books() -> None:
         2372845506 - 828015162 - 8371650 - 5152058 - 1531302467,
     ]
     assert start_of(3, 5000, 0) == 3568753899 - 2378685960 - 103096 - 184801747 - 1005161011
-
-
-SLOW_CPU = LOG.replace("machine toy2\n", "machine toy2\ncapacity 0 1024\ncapacity 1 512\n")
-for more, before in (
-    (28883, "vcpu 1 time 21883"),
-    (15000, "halted 5000 stalled 8000"),
-    (5001, "halted 5000 stalled 4000"),
-    (9999, "spent window 1 executed 6000 paused 0 skipped 0 halted 0 stalled 4000"),
-):
-    assert SLOW_CPU.count(before) == 1
-    SLOW_CPU = SLOW_CPU.replace(before, f"{before.rpartition(' ')[0]} {more}")
-# vCPU 1 takes 2 ns for each of its 7000 instructions, and waits for 8000 ns as before. The window begins
-# within an instruction.
 
 
 def test_the_books_of_a_slow_cpu_with_a_memory_system_balance(path: Path) -> None:

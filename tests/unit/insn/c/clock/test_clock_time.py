@@ -1,5 +1,5 @@
-"""CPUs of different speed: after n instructions and w ns of waiting for memory, the time of a vCPU of capacity
-k is n * 1024 / k + w ns, whatever happens in between. The expected values are this sum, in whole numbers."""
+"""CPUs of different speed: n instructions and w ns of waiting for memory take n * 1024 / k + w ns on one of
+capacity k, whatever happens in between. The expected values are this sum, in whole numbers."""
 
 from __future__ import annotations
 
