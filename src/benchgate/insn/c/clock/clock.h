@@ -44,10 +44,14 @@ uint64_t clock_skipped(unsigned vcpu);
 // Time in which it waited for memory, or was interrupted, and what its instructions took beyond 1 ns each.
 uint64_t clock_stalled(unsigned vcpu);
 bool clock_has_capacities(void);
+bool clock_is_slow(unsigned vcpu); // an instruction takes more than 1 ns there
 uint64_t clock_delayed(unsigned vcpu); // time for which an exploration stalled it
 
-// At an access to memory, the vCPU's time is its counter plus this. The current block counts as a whole.
+// At an access to memory, the time of a vCPU that is not slow is its counter plus this. The current block counts as
+// a whole.
 extern uint64_t clock_ahead[LOCKSTEP_MAX];
+// What a wait of `stall` ns adds to the vCPU's counter, before it is added to counter_stalled.
+uint64_t clock_units(unsigned vcpu, uint64_t stall);
 // This vCPU's access at `time` was late by so much (lockstep_disorder), or to a line that vCPUs contend for
 // (lockstep_contend). True if its turn must end now.
 bool clock_disordered(uint64_t time, uint64_t late);

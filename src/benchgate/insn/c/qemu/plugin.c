@@ -278,8 +278,6 @@ static const char *requests(unsigned vcpus, struct settings *s) {
     const unsigned *capacity = s->clock.capacity;
     if (capacity[0] && (!capacity[vcpus - 1] || (vcpus < LOCKSTEP_MAX && capacity[vcpus])))
         return "the option capacities does not have one for each vCPU";
-    if (capacity[0] && (s->access.machine || s->access.order != ACCESS_UNSAID))
-        return "CPUs of different capacity and a memory system are not modelled together";
     if (capacity[0])
         device_tree_capacities(capacity, vcpus);
     const char *refused = memory_system(vcpus, s);
