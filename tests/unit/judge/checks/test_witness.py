@@ -268,7 +268,7 @@ OWN = "  - {claim: outside <= 1000 * rounds, because: each round is prepared}\n"
 
 @pytest.mark.parametrize(("begin", "boots"), [(0, True), (500, True), (0, False), (500, False)])
 @pytest.mark.parametrize(("lines", "most"), [(LINE, 100_000), ("  []\n", 100_000), (OWN, 5_000)])
-def test_what_is_done_before_and_after_the_work_has_a_bound_of_its_own(  # noqa: PLR0913 - two parametrizations
+def test_what_is_done_before_and_after_the_work_has_a_bound_of_its_own(
     tmp_path: Path, lines: str, most: int, begin: int, *, boots: bool
 ) -> None:
     """A run that starts warm boots nothing, whoever the program is that was not seen to start."""
