@@ -91,8 +91,8 @@ def test_a_kernel_that_stands_still_fails(observing: Bootkit, fault: str, of: As
 
 @pytest.mark.parametrize("fault", ["spin-yield", "busy-yield"])
 def test_a_cpu_that_stands_still_by_executing_is_held(observing: Bootkit, fault: str) -> None:
-    """300 us for each 20th of 4000 yields, of two CPUs: 250 us of each are beyond what is free. The thread that has the
-    CPU is named."""
+    """300 us for each 20th of 4000 yields: 250 us of each are beyond what is free. The thread on the CPU
+    is named."""
     seen = stood(observing, fault, TASKS)
     assert (seen.verdict.outcome, seen.verdict.metric) == (Word.FAIL, "held"), seen.verdict.reason
     assert seen.run.metrics["wasted"] < AT_MOST

@@ -452,6 +452,8 @@ def conserved_sentence(of: WastedTime) -> str:
         )
     if of.settled:
         told += f"; woken threads came to an idle CPU after {_time(of.settling / of.settled)} on average"
+    if of.held:
+        told += f"; CPUs were held in the kernel for {_time(of.held)} while threads waited"
     if of.excused:
         told += f"; for another {_time(of.excused)} the threads that waited may not run on the idle CPU"
     return f"{told}."

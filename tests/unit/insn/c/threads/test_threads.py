@@ -73,8 +73,9 @@ static uint64_t inside[4];
 static struct { qemu_exec_callback *call; int condition; void *data; } entry;
 struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t n) { return (void *)inside; }
 void qemu_plugin_u64_set(struct qemu_counter c, unsigned vcpu, uint64_t value) { inside[vcpu] = value; }
-void qemu_plugin_register_vcpu_tb_exec_cond_cb(struct qemu_plugin_tb *tb, qemu_exec_callback *call, int flags,
-                                               int condition, struct qemu_counter c, uint64_t value, void *data) {
+void qemu_plugin_register_vcpu_tb_exec_cond_cb(struct qemu_plugin_tb *tb, qemu_exec_callback *call,
+                                               int flags, int condition, struct qemu_counter c,
+                                               uint64_t value, void *data) {
     entry.call = call, entry.condition = condition, entry.data = data;
 }
 void block(unsigned vcpu, bool is_program, uint64_t time) {
