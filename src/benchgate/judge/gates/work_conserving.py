@@ -26,8 +26,8 @@ KIND = "work_conserving"
 LONGEST = "longest"
 SETTLES_NS = 5_000
 """Linux takes 1.5 us on average, and tern 0.4."""
-HOLDS = 0.1
-"""tern has none, and Linux up to 4% in all rows but `sockets` (docs/how-to/late-threads.md)."""
+HOLDS = 0.2
+"""tern has none, and Linux up to 7% in all rows but `sockets` (docs/how-to/late-threads.md)."""
 
 
 def check(gate: Gate, _metric: Metric | None = None, _policy: Policy | None = None) -> None:

@@ -80,12 +80,12 @@ def test_what_is_excused_has_a_limit_of_its_own() -> None:
 
 
 def test_a_cpu_in_the_kernel_has_a_limit_of_its_own() -> None:
-    spins = measured(0.0, 0.0, held=0.101)
+    spins = measured(0.0, 0.0, held=0.201)
     verdict = rule(spins).verdict
     assert (verdict.outcome, verdict.metric) == (Word.FAIL, "held")
-    assert "held = 10.10 [10.10, 10.10]% > 10%" in verdict.reason
-    assert rule(spins, replace(gate(), settings=(("held", "0.2"),))).verdict.outcome is Word.PASS
-    assert "held = 9.90 " in rule(measured(0.0, 0.0, held=0.099)).verdict.reason
+    assert "held = 20.10 [20.10, 20.10]% > 20%" in verdict.reason
+    assert rule(spins, replace(gate(), settings=(("held", "0.3"),))).verdict.outcome is Word.PASS
+    assert "held = 19.90 " in rule(measured(0.0, 0.0, held=0.199)).verdict.reason
     none = replace(gate(), settings=(("held", "0"),))
     assert rule(measured(0.0, 0.0, held=0.0), none).verdict.outcome is Word.PASS
     assert rule(measured(0.0, 0.0, held=0.001), none).verdict.outcome is Word.FAIL
