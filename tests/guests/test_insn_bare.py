@@ -24,9 +24,6 @@ from tests.memory_reference import Level, Place, Range, Shape
 from tools.clock_lab import BOOT_S, Debugger, burning, errands
 from tools.clock_lab import light_lab as lab
 
-SOURCE = Path(__file__).parents[1] / "data" / "stress"
-
-
 SOCKETS = Shape(
     l1d=Level(64, 8, 1),
     l1i=Level(64, 8, 1),

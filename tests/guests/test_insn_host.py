@@ -1,5 +1,5 @@
-"""The host side of QEMU: a guest with a written disk ends when it is told to. The clock ends a QEMU that waits
-for something that none of its threads will do, and says so."""
+"""The host side of QEMU: a guest with a written disk ends when it is told to. The clock ends a QEMU that
+waits for something that none of its threads will do, and says so."""
 
 from __future__ import annotations
 
