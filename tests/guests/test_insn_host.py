@@ -1,5 +1,5 @@
-"""The host side of QEMU: a guest with a written disk ends when it is told to, and a QEMU that waits for something
-that no thread of it will do is ended by the clock, which says so."""
+"""The host side of QEMU: a guest with a written disk ends when it is told to. The clock ends a QEMU that
+waits for something that none of its threads will do, and says so."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ import pytest
 from benchgate.build.toolchain import compiler
 from benchgate.insn.log import ClockLog
 from benchgate.insn.log_reader import read_log
-from tests.kernelkit import BARE
+from tests.kernelkit import stress
 from tests.machines import PATIENCE_S, wait_until
 from tools.clock_lab import BOOT_S
 from tools.clock_lab import light_lab as lab
 
-SOURCE = Path(__file__).parents[1] / "data" / "stress"
 REFUSED = 98
 BEFORE = bytes(range(256)) * 8192
 
@@ -61,44 +60,46 @@ int ppoll(struct pollfd *f, nfds_t n, const struct timespec *t, const sigset_t *
 
 @pytest.fixture(scope="module")
 def guest(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("stress") / "stress.elf"
-    sources = (f"-Wl,-T,{SOURCE / 'stress.ld'}", *map(str, (SOURCE / "start.S", *sorted(SOURCE.glob("*.c")))))
-    subprocess.run([*compiler().argv, *BARE, *sources, "-o", str(made)], check=True, timeout=PATIENCE_S)
+    return stress(tmp_path_factory.mktemp("stress"))
+
+
+def library(folder: Path, source: str) -> Path:
+    """What the clock finds in place of libc. The clock asks for the conditions by their version."""
+    made, versions, text = folder / "behind.so", folder / "versions", folder / "behind.c"
+    text.write_text(source, encoding="ascii")
+    versions.write_text("GLIBC_2.3.2 { pthread_cond_*; };", encoding="ascii")
+    words = ("-shared", "-fPIC", str(text), "-o", str(made), f"-Wl,--version-script={versions}", "-ldl")
+    subprocess.run([*compiler().argv, *words], check=True, timeout=PATIENCE_S)
     return made
 
 
-def ended(guest: Path, folder: Path, behind: str = "", *, disks: bool, patience_s: int = 60) -> tuple[int, str, ClockLog]:
-    """QEMU with a disk, to whose guest SIGTERM comes when it has written; its status and last words, and the clock's
-    log. `behind`: the source of a library that the clock finds in place of libc. `disks`: whether benchgate knows of
-    the drive."""
+def ended(
+    guest: Path, folder: Path, behind: str, *, disks: bool = True, patience_s: int = 60
+) -> tuple[int, str, ClockLog]:
+    """QEMU with a disk, to whose guest SIGTERM comes when it has written; its status and last words, and the
+    clock's log. `behind`: the source of a library. `disks`: whether benchgate knows of the drive."""
     log, image = folder / "clock.log", folder / "image"
     image.write_bytes(BEFORE)
     argv, environment = lab(marked=False, disks=disks, patience_s=patience_s).line(2, log, seed=7)
     argv += ["-drive", f"if=none,id=disk0,format=raw,file={image}", "-device", "piix3-ide,id=ide"]
     argv += ["-device", "ide-hd,drive=disk0,bus=ide.0", "-kernel", str(guest)]
     argv += ["-append", "case=disk cpus=2 steps=1"]
-    if behind:
-        (folder / "behind.c").write_text(behind, encoding="ascii")
-        (folder / "versions").write_text("GLIBC_2.3.2 { pthread_cond_*; };")  # the clock asks for this one
-        words = ("-shared", "-fPIC", str(folder / "behind.c"), "-o", str(folder / "behind.so"), "-ldl")
-        words += (f"-Wl,--version-script={folder / 'versions'}",)
-        subprocess.run([*compiler().argv, *words], check=True, timeout=PATIENCE_S)
-        environment["LD_PRELOAD"] += f":{folder / 'behind.so'}"
-    pipe = subprocess.PIPE
-    with subprocess.Popen(argv, env=environment, stdout=subprocess.DEVNULL, stderr=pipe, text=True) as process:
+    environment["LD_PRELOAD"] += f":{library(folder, behind)}"
+    pipe, null = subprocess.PIPE, subprocess.DEVNULL
+    with subprocess.Popen(argv, env=environment, stdout=null, stderr=pipe, text=True) as process:
         try:
             wait_until(lambda: image.read_bytes() != BEFORE or process.poll() is not None)
             process.send_signal(signal.SIGTERM)
-            _, words = process.communicate(timeout=BOOT_S)
+            _, said = process.communicate(timeout=BOOT_S)
         finally:
             process.kill()
-    return process.returncode, words, read_log(log)
+    return process.returncode, said, read_log(log)
 
 
 @pytest.mark.parametrize("disks", [True, False])
 def test_a_guest_with_a_written_disk_ends_on_a_signal(guest: Path, tmp_path: Path, disks: bool) -> None:
-    """QEMU's thread for disks leaves when it has been without a job for a while, and the main loop, which would make
-    another one, waits for the job of the flush."""
+    """QEMU's thread for disks leaves when it has been without a job for a while, and the main loop, which
+    would make another one, waits for the job of the flush."""
     status, words, log = ended(guest, tmp_path, IMPATIENT, disks=disks)
     assert (status, log.problem) == (0, ""), words
     assert log.closed
@@ -106,13 +107,13 @@ def test_a_guest_with_a_written_disk_ends_on_a_signal(guest: Path, tmp_path: Pat
 
 
 def test_a_job_that_nobody_does_ends_qemu(guest: Path, tmp_path: Path) -> None:
-    status, words, log = ended(guest, tmp_path, LOST_FLUSH, disks=True, patience_s=3)
+    status, words, log = ended(guest, tmp_path, LOST_FLUSH, patience_s=3)
     assert status == REFUSED, words
     assert "the host side of QEMU is stuck, not the guest" in words
     assert "a job of its block layer" in log.problem
 
 
 def test_a_main_loop_that_does_not_come_back_ends_qemu(guest: Path, tmp_path: Path) -> None:
-    status, words, log = ended(guest, tmp_path, LOST_MAIN_LOOP, disks=True, patience_s=3)
+    status, words, log = ended(guest, tmp_path, LOST_MAIN_LOOP, patience_s=3)
     assert status == REFUSED, words
     assert "its main loop" in log.problem

@@ -1,8 +1,8 @@
 // Runs reads of the TSC under tsc.c and thunk.c, and prints what of the CPU's state is not as it should be.
 //
-// Each place has a twin, in which moves of constants stand for the read. Whatever else the two leave behind must be
-// equal: general registers, flags, stack pointer, red zone, x87, mxcsr and all vectors. What answers for the clock
-// changes all that a C function may.
+// Each place has a twin, in which moves of constants stand for the read. Whatever else the two leave behind
+// must be equal: general registers, flags, stack pointer, red zone, x87, mxcsr and all vectors. What answers
+// for the clock changes all that a C function may.
 #define _GNU_SOURCE
 #include "clock.h"
 #include "journal.h"
@@ -108,10 +108,23 @@ static const struct place {
 } places[] = {
 #define KNOWN(name) {#name, name, name##_rest, twin_##name, twin_##name##_rest, true}
 #define UNKNOWN(name) {#name, name, name##_rest, twin_##name, twin_##name##_rest, false}
-    KNOWN(gcc),         KNOWN(other_order),      KNOWN(no_flags),       KNOWN(high_registers),
-    KNOWN(fenced),      KNOWN(with_cpu),         KNOWN(with_cpu_short), KNOWN(over_a_line),
-    KNOWN(over_a_page), KNOWN(whole_rax), UNKNOWN(reads_memory),   UNKNOWN(jumps),        UNKNOWN(short_then_unknown),
-    UNKNOWN(nothing),   UNKNOWN(uses_the_stack), UNKNOWN(sixteen_bits), UNKNOWN(adds_a_constant),
+    KNOWN(gcc),
+    KNOWN(other_order),
+    KNOWN(no_flags),
+    KNOWN(high_registers),
+    KNOWN(fenced),
+    KNOWN(with_cpu),
+    KNOWN(with_cpu_short),
+    KNOWN(over_a_line),
+    KNOWN(over_a_page),
+    KNOWN(whole_rax),
+    UNKNOWN(reads_memory),
+    UNKNOWN(jumps),
+    UNKNOWN(short_then_unknown),
+    UNKNOWN(nothing),
+    UNKNOWN(uses_the_stack),
+    UNKNOWN(sixteen_bits),
+    UNKNOWN(adds_a_constant),
 };
 #define PLACES (sizeof places / sizeof places[0])
 
@@ -276,9 +289,11 @@ static void forbid(long call, uint32_t argument_bits) {
 static _Atomic bool ends;
 static _Atomic uint64_t rounds;
 uint64_t read_here(const void *place);
-__asm__(".text\n read_here: push %rbx\n mov $77, %ebx\n call *%rdi\n cmp $77, %ebx\n je 1f\n ud2\n 1: pop %rbx\n ret\n"
+__asm__(".text\n read_here: push %rbx\n mov $77, %ebx\n call *%rdi\n cmp $77, %ebx\n je 1f\n ud2\n 1: pop "
+        "%rbx\n ret\n"
         ".balign 64\n raced:\n"
-        ".rept 16\n .balign 32\n .skip 27\n rdtsc\n shl $32, %rdx\n mov %eax, %eax\n or %rdx, %rax\n ret\n .endr\n"
+        ".rept 16\n .balign 32\n .skip 27\n rdtsc\n shl $32, %rdx\n mov %eax, %eax\n or %rdx, %rax\n ret\n "
+        ".endr\n"
         "raced_end:\n");
 extern const uint8_t raced[], raced_end[];
 #define STRIDE ((size_t)(raced_end - raced) / 16)
@@ -299,7 +314,8 @@ static void *reads_meanwhile(void *unused) {
             uint64_t now = read_here(raced_at[n]);
             if (now < last || now - last > UINT64_C(1) << 50)
                 printf("the other thread was told %llx after %llx\n", (unsigned long long)now,
-                       (unsigned long long)last), exit(1);
+                       (unsigned long long)last),
+                    exit(1);
             last = now;
         }
     return unused;

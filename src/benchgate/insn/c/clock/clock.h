@@ -115,14 +115,14 @@ void clock_main_asks(bool asks); // it waits for an answer of the host, who may 
 // call: a device's timer may wake a vCPU that has nothing to execute. While every vCPU is stopped.
 uint64_t clock_halted_since(void);
 void clock_watch(void);       // looks, about once a second, if the machine makes progress; ends a stuck QEMU
-bool clock_watch_begin(void); // begins a thread that calls it, whatever QEMU's threads wait for; false: it cannot
+bool clock_watch_begin(void); // begins a thread that calls it, whatever QEMU's threads do; false: it cannot
 // The calling thread of QEMU waits for something that only the host does; NULL: no longer.
 void clock_host_waits(const char *for_what);
 
 void clock_report(void); // writes the totals, at exit
 
-// The self-check counters tell how often QEMU used each hook. tsc_thunks: those of the tsc_traps, the reads of the
-// host's TSC, that took no signal.
+// The self-check counters tell how often QEMU used each hook. tsc_thunks: those of the tsc_traps, the
+// reads of the host's TSC, that took no signal.
 struct clock_checks {
     _Atomic uint64_t main_clock, vcpu_clock, main_polls, halts, waits, signals, notes, tsc_traps, tsc_thunks,
         pendings, errands;

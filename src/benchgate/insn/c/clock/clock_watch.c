@@ -48,7 +48,8 @@ void clock_host_waits(const char *for_what) {
     atomic_store(&host_job, for_what);
 }
 
-// What QEMU waits for although every vCPU has stopped, so that the guest can do nothing about it; NULL: nothing.
+// What QEMU waits for although every vCPU has stopped, so that the guest can do nothing about it; NULL:
+// nothing.
 static const char *host_side(void) {
     const char *job = atomic_load(&host_job);
     if (job)
@@ -172,7 +173,8 @@ void clock_watch(void) {
     uint64_t progress = clock_machine.grants + clock_machine.main_turns + clock_machine.jumps;
     if (clock_guest_started && halted_for_good())
         say_halted();
-    bool may_wait = !atomic_load(&host_job) && (!clock_guest_started || clock_main_asked || halted_for_good());
+    bool may_wait =
+        !atomic_load(&host_job) && (!clock_guest_started || clock_main_asked || halted_for_good());
     if (progress != last || looked == 0 || may_wait) {
         last = progress;
         looked = now;

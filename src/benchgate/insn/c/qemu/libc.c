@@ -192,7 +192,8 @@ EXPORT int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) 
 EXPORT int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
                                   const struct timespec *until) {
     ready();
-    if (!is_main && clock_self < 0 && pool_is_rest(until)) // also before the clock is active: images are opened early
+    if (!is_main && clock_self < 0 &&
+        pool_is_rest(until)) // also before the clock is active: images are opened early
         return pool_rest(condition, mutex, real.cond_wait);
     if (!active || !is_main)
         return real.cond_timedwait(condition, mutex, until);

@@ -17,7 +17,8 @@ static _Atomic uint32_t rests;              // how often a thread had no job lef
 static _Atomic uint32_t working;            // how many of those that have rested do not; likewise
 static _Thread_local bool works;
 
-#define SHORTEST_REST 5 // seconds of the host; it is 10 in QEMU, and other timed waits last a tenth of a second
+#define SHORTEST_REST                                                                                        \
+    5 // seconds of the host; it is 10 in QEMU, and other timed waits last a tenth of a second
 #define LONGEST_REST 10
 
 bool pool_is_rest(const struct timespec *until) {
@@ -66,9 +67,9 @@ void pool_await(void) {
         wait_beyond(0);
 }
 
-// The job is in the list. Under the mutex each thread either works, and will look at the list before it rests, or it
-// waits for the condition, and the signal wakes one. So one rests once more in any case; when all do, the list is
-// empty. A thread that has rested never ends.
+// The job is in the list. Under the mutex each thread either works, and will look at the list before it
+// rests, or it waits for the condition, and the signal wakes one. So one rests once more in any case; when
+// all do, the list is empty. A thread that has rested never ends.
 int pool_submit(int (*signal)(pthread_cond_t *)) {
     if (clock_self >= 0)
         clock_notify(); // the main loop has work, whenever the host finishes it

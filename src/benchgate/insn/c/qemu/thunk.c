@@ -1,12 +1,12 @@
-// A jump takes five bytes, and rdtsc two: the instructions behind it are moved into the thunk, if they do there what
-// they do here. Only those that compilers put behind a read of the TSC are known (movable). Others, and what is not
-// QEMU's own code, stay as they are.
+// A jump takes five bytes, and rdtsc two: the instructions behind it are moved into the thunk, if they do
+// there what they do here. Only those that compilers put behind a read of the TSC are known (movable).
+// Others, and what is not QEMU's own code, stay as they are.
 //
-// A thread may come to a moved instruction at its old place: it was stopped there, or jumps there in a way that nobody
-// can find out. So each such place holds a hlt, which is one byte of the jump's distance: the thunk's address is
-// chosen for it. A program's hlt is a SIGSEGV, and thunk_resume sends the thread to the moved instruction. By the same
-// means the jump is written while other threads run: hlt first, then all cores are made to see it, then the other
-// bytes, and the jump's first byte last.
+// A thread may come to a moved instruction at its old place: it was stopped there, or jumps there in a way
+// that nobody can find out. So each such place holds a hlt, which is one byte of the jump's distance: the
+// thunk's address is chosen for it. A program's hlt is a SIGSEGV, and thunk_resume sends the thread to the
+// moved instruction. By the same means the jump is written while other threads run: hlt first, then all cores
+// are made to see it, then the other bytes, and the jump's first byte last.
 #define _GNU_SOURCE
 #include "thunk.h"
 
@@ -26,8 +26,8 @@
 #define MOST 16       // thunks
 #define PAGE 4096ul
 
-// The code of a thunk, before the moved instructions. It keeps everything but what rdtsc changes: the red zone, flags,
-// general registers, and by xsave (or fxsave, on a host without) x87, mxcsr and all vectors.
+// The code of a thunk, before the moved instructions. It keeps everything but what rdtsc changes: the red
+// zone, flags, general registers, and by xsave (or fxsave, on a host without) x87, mxcsr and all vectors.
 extern const uint8_t thunk_code[] __attribute__((visibility("hidden")));
 extern const uint8_t thunk_code_end[] __attribute__((visibility("hidden")));
 struct thunk_data {
@@ -77,13 +77,17 @@ __asm__(".pushsection .text\n"
 
 struct thunk {
     const uint8_t *site, *begin, *moved;
-    unsigned read, length;  // bytes: of rdtsc, and with the moved instructions
-    unsigned places;        // a bit for each byte of the jump at which a moved instruction began
+    unsigned read, length; // bytes: of rdtsc, and with the moved instructions
+    unsigned places;       // a bit for each byte of the jump at which a moved instruction began
 };
 static struct thunk thunks[MOST];
 static _Atomic unsigned used;
 static atomic_flag busy = ATOMIC_FLAG_INIT;
+#ifdef INSN_SIGNALS // tools/clock_lab.py shows what they cost
+static bool forbidden = true;
+#else
 static bool forbidden; // this host does not let code be changed
+#endif
 
 int thunk_length(const uint8_t *code) {
     if (code[0] == 0x0f && code[1] == 0x31)
@@ -91,8 +95,8 @@ int thunk_length(const uint8_t *code) {
     return code[0] == 0x0f && code[1] == 0x01 && code[2] == 0xf9 ? THUNK_RDTSCP : 0;
 }
 
-// The length of an instruction that does the same at any place: it has registers as operands only, or is lfence.
-// 0: it is another one.
+// The length of an instruction that does the same at any place: it has registers as operands only, or is
+// lfence. 0: it is another one.
 static unsigned movable(const uint8_t *code) {
     if (code[0] == 0x0f && code[1] == 0xae && code[2] == 0xe8)
         return 3;
@@ -149,8 +153,8 @@ static struct thunk_data data_for(uint64_t (*answer)(void)) {
     return data;
 }
 
-// Memory at which a jump at the site arrives whose distance has hlt at the places of moved instructions. Below the
-// program first: what is behind it is its heap.
+// Memory at which a jump at the site arrives whose distance has hlt at the places of moved instructions.
+// Below the program first: what is behind it is its heap.
 static uint8_t *reserve(const struct thunk *t) {
     const uint32_t fixed = (t->places >> 1 & 1 ? 0xffu : 0) | (t->places >> 2 & 1 ? 0xff00u : 0) |
                            (t->places >> 3 & 1 ? 0xff0000u : 0) | (t->places >> 4 & 1 ? 0xff000000u : 0);

@@ -1,7 +1,7 @@
 // QEMU executes rdtsc inline for a guest's rdtsc, and for the cycle counters of some other architectures. The
 // kernel can trap it (PR_SET_TSC). The trap handler answers with instruction time, so the guest's TSC ticks
-// once per instruction. A signal takes the host 5 us, so a place in QEMU at which a vCPU is trapped becomes a jump to
-// a thunk (thunk.h), where it can be one.
+// once per instruction. A signal takes the host 5 us, so a place in QEMU at which a vCPU is trapped becomes a
+// jump to a thunk (thunk.h), where it can be one.
 #define _GNU_SOURCE
 #include "tsc.h"
 
