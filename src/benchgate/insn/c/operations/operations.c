@@ -21,7 +21,7 @@
 
 #define FAILURES 4095            // a result from -FAILURES to -1 is an error
 #define PAGE 4096u
-#define HISTOGRAM 29824u // the bytes of one
+#define HISTOGRAM 29824u         // the bytes of the guest's struct bench_hist
 
 static struct hooks hooks;
 static bool follows;     // calls and threads

@@ -7,13 +7,17 @@ instruction, and the expected lines are written here by hand.
 from __future__ import annotations
 
 import ctypes
+import re
+import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from benchgate.build.toolchain import compiler
 from benchgate.insn.plugin import c_file, c_folders
 from tests.ckit import linked
+from tests.kernelkit import GUEST
 
 MACHINE = r"""
 #include "arch.h"
@@ -621,6 +625,17 @@ RECORDED = OBSERVE.replace(
     "operation sample\nfrom call 0\nto call 0\nrecord 2 17f40\n",
 )
 HISTOGRAM = 29824
+
+
+@pytest.mark.parametrize("compiles", [True, False])
+def test_a_histogram_has_the_size_that_the_plugin_expects(tmp_path: Path, compiles: bool) -> None:
+    said = re.search(r"^#define HISTOGRAM (\d+)u", c_file("operations.c").read_text(), re.MULTILINE)
+    assert said is not None
+    expected = int(said[1]) + (0 if compiles else 128)
+    source = tmp_path / "size.c"
+    source.write_text(f'#include "bench.h"\n_Static_assert(sizeof(struct bench_hist) == {expected}, "");\n')
+    argv = [*compiler().argv, "-std=c11", "-fsyntax-only", f"-I{GUEST}", str(source)]
+    assert (subprocess.run(argv, check=False, capture_output=True).returncode == 0) is compiles
 
 
 def records(seen: Guest, which: int, value: int, *, vcpu: int = 0) -> None:
