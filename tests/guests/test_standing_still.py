@@ -96,9 +96,10 @@ def test_a_cpu_that_stands_still_by_executing_is_held(observing: Bootkit, fault:
     seen = stood(observing, fault, TASKS)
     assert (seen.verdict.outcome, seen.verdict.metric) == (Word.FAIL, "held"), seen.verdict.reason
     assert seen.run.metrics["wasted"] < AT_MOST
-    held = [stretch for stretch in seen.books.held if 300_000 <= stretch.stay < 310_000]
-    assert len(held) > 190
+    held = [stretch for stretch in seen.books.held if stretch.stay >= 300_000]
+    assert len(held) > 100
     assert sum(stretch.end - stretch.begin for stretch in held) > 0.98 * 250_000 * len(held)
+    assert seen.run.metrics["held"] > 0.5
     assert {stretch.holder for stretch in held} <= {book.thread for book in seen.books.threads}
 
 
