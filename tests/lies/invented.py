@@ -49,34 +49,10 @@ HISTOGRAMS = (
         requests=200,
     ),
     edited(
-        "twice-halved",
-        "service",
-        "service.c",
-        (
-            RECORDED,
-            "uint64_t half = (port_now() - began) / 2;\n        bench_record(latency, half);\n        bench_record(latency, half);",
-        ),
-        requests=500,
-    ),
-    edited(
         "one-for-another",
         "service",
         "service.c",
         (LATENCY, LATENCY.replace("(job, worker,", "(job, worker ^ 1,")),
-        requests=500,
-    ),
-    edited(
-        "every-second-dropped",
-        "service",
-        "service.c",
-        (
-            "        sum += message.answer;\n        calls++;\n",
-            "        sum += message.answer;\n        calls++;\n        if (i + 1 < job->task[worker][TASK_HI]) {\n"
-            "            bench_record(latency, port_now() - began);\n            uint64_t other = answer_to(shared, bench_mix(++i));\n"
-            "            sum += other;\n            calls++;\n            job->slot[server].value[VALUE_SERVED]++;\n"
-            "            job->slot[server].value[VALUE_SERVED_ANSWERS] += other;\n        }\n",
-        ),
-        SERVED,
         requests=500,
     ),
     edited(
@@ -95,6 +71,7 @@ HISTOGRAMS = (
         ),
         (SERVED[0], SERVED[1]),
         requests=500,
+        grain=20_000,
     ),
     edited(
         "time-halved",
@@ -280,16 +257,6 @@ WAITS = (
         steps=8,
     ),
     edited(
-        "edges-by-counting",
-        "stencil",
-        "stencil.c",
-        (
-            "    bench_await(&halo->posted, step + 1);\n",
-            "    for (volatile uint64_t k = 0; __atomic_load_n(&halo->posted.is, __ATOMIC_ACQUIRE) < step + 1;)\n        k = k + 1;\n",
-        ),
-        steps=8,
-    ),
-    edited(
         "half-by-spinning",
         "wake",
         "wake.c",
@@ -301,7 +268,7 @@ WAITS = (
         rounds=400,
     ),
     edited(
-        "barrier-half-by-spinning",
+        "half-by-spinning",
         "barrier",
         "barrier.c",
         (
