@@ -12,7 +12,6 @@ _TOLD: Mapping[str, tuple[str, ...]] = {
     "figures that were made up": (
         "service-shifted",
         "service-flattened",
-        "service-one-tail",
         "service-halved",
         "wake-shifted-fan",
         "wake-pong-capped",

@@ -79,7 +79,7 @@ def test_each_worker_has_its_own_threads_values(tmp_path: Path) -> None:
     spans = {0: INNER, 1: [2 * length for length in INNER]}
     slow = [length + 116 for length in spans[1]]
     assert seen(tmp_path, [OUTER, slow], spans) == {"latency": histogram_of([*OUTER, *slow])}
-    with pytest.raises(VerifyError, match="histogram latency of worker 0 .*: value 1 of 100 is at least"):
+    with pytest.raises(VerifyError, match=r"histogram latency of worker 0 .*: value 1 of 100 is at least"):
         seen(tmp_path, [slow, OUTER], spans)
 
 
