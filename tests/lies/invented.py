@@ -148,27 +148,7 @@ def _by_another_thread(workload: str, **params: object) -> Trial:
     )
 
 
-ELSEWHERE = (
-    _by_another_thread("primes", hi=100_000),
-    edited(
-        "synced-another",
-        "files",
-        "files.c",
-        (
-            "    if (port_sync(file) != 0)\n",
-            '    static int other = -1;\n    if (other < 0)\n        other = opened("/other");\n    if (port_sync(other) != 0)\n',
-        ),
-        rounds=1,
-    ),
-    edited(
-        "cheap-turns",
-        "barrier",
-        "barrier.c",
-        ("x = bench_turns(x, share);", "x = jumped(x, share);"),
-        ("static uint64_t weight(", FULL_DUMMY + JUMP + "static uint64_t weight("),
-        phases=20,
-    ),
-)
+ELSEWHERE = (_by_another_thread("primes", hi=100_000),)
 
 SPIN_PARK = (
     "    uint32_t *word = &shared->park.is, is = 0;\n",
