@@ -144,6 +144,7 @@ def _by_another_thread(workload: str, **params: object) -> Trial:
         f"{workload}.c",
         (before, LATER + before),
         ("    .work = work,\n", "    .work = starts,\n    .after = joins,\n"),
+        raw=False,
         **params,
     )
 
