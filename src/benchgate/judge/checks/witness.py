@@ -11,7 +11,7 @@ Only the instruction clock sees anything. witness_names.py has the values of nam
 from __future__ import annotations
 
 import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -96,7 +96,7 @@ def _claimed(promise: Promise, seen: RunNames) -> WitnessedPromise:
                 f"`{claim.text}` would hold of {_TELLING:,} times as much of each, and of as little: {text}"
             )
             continue
-        exact = _exact(claim) if seen.tells_results else ()
+        exact = _exact(claim, seen.workload.params) if seen.tells_results else ()
         return WitnessedPromise(claim.text, promise.because, text, figures=_figures(claim), exact=exact)
     return WitnessedPromise(promise.text, promise.because, why="; ".join(dict.fromkeys(reasons)))
 
@@ -142,16 +142,17 @@ def _figures(claim: Claim) -> tuple[str, ...]:
     return tuple(_what(name) for name in claim.names if not of_machine(name))
 
 
-def _exact(claim: Claim) -> tuple[str, ...]:
+def _exact(claim: Claim, params: Container[str]) -> tuple[str, ...]:
     """What the guest reports and the claim says is equal to what the machine itself has: to calls that
-    succeeded, to what it measured or to what the kernel did. A call that was made may have failed."""
+    succeeded, to what it measured, to what the kernel did, or to what was asked for. A call that was made may
+    have failed."""
     if claim.signs != ("==",):
         return ()
     pairs = (claim.sides, claim.sides[::-1])
     return tuple(
         _what(side.word)
         for side, other in pairs
-        if _is_of_all(side) and other.names() and all(map(_is_of_results, other.names()))
+        if _is_of_all(side) and other.names() and all(_is_of_results(name, params) for name in other.names())
     )
 
 
@@ -161,7 +162,9 @@ def _is_of_all(side: ClaimTerm) -> bool:
     return is_plain and not side.word.startswith(("most.", "least."))
 
 
-def _is_of_results(name: str) -> bool:
+def _is_of_results(name: str, params: Container[str]) -> bool:
+    if name in params or name == "cpus":
+        return True
     return bool(of_machine(name)) and not name.removeprefix("total.").startswith(("syscalls", "bytes."))
 
 

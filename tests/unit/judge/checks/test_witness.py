@@ -12,6 +12,7 @@ import pytest
 from benchgate.base.cells import Cell, Lane, Mode
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import WorkerReport
+from benchgate.base.snapshots import SnapshotRecord
 from benchgate.base.statistics.histogram import Histogram
 from benchgate.base.workload.witness import (
     HARNESS,
@@ -271,9 +272,9 @@ def test_a_histogram_contains_what_the_machine_saw(
                 run.seen()
 
 
-def around(work: int, outside: int, begin: int = 0) -> Counts:
+def around(work: int, outside: int, begin: int = 0, *, boots: bool = True) -> Counts:
     """Programs executed so many instructions in the work and outside of it, but for those of the harness."""
-    boot = HARNESS_BOOT + HARNESS_BOOT_CPU * 2 if begin == 0 else 0
+    boot = HARNESS_BOOT + HARNESS_BOOT_CPU * 2 if begin == 0 and boots else 0
     own = boot + HARNESS + HARNESS_CPU * 2 + HARNESS_BYTE * len(CONSOLE)
     cpu = CountedCpu(MappingProxyType({"programs": work, "syscalls": 10}), MappingProxyType({1: 10}))
     whole = CountedCpu(MappingProxyType({"programs": work + outside + own}))
@@ -285,16 +286,19 @@ CONSOLE = b"x" * 1000
 OWN = "  - {claim: outside <= 1000 * rounds, because: each round is prepared}\n"
 
 
-@pytest.mark.parametrize("begin", [0, 500])
+@pytest.mark.parametrize(("begin", "boots"), [(0, True), (500, True), (0, False), (500, False)])
 @pytest.mark.parametrize(("lines", "most"), [(LINE, 100_000), ("  []\n", 100_000), (OWN, 5_000)])
 def test_what_is_done_before_and_after_the_work_has_a_bound_of_its_own(
-    tmp_path: Path, lines: str, most: int, begin: int
+    tmp_path: Path, lines: str, most: int, begin: int, *, boots: bool
 ) -> None:
+    """A run that starts warm boots nothing, whoever the program is that was not seen to start."""
     run = Run(lines, tmp_path)
     run.files.__dict__["console"] = CONSOLE
-    run.seen(counts=around(1_000_000, most, begin))
+    if not boots:
+        run.files.__dict__["start"] = SnapshotRecord(1, 1, 0, {}, {})
+    run.seen(counts=around(1_000_000, most, begin, boots=boots))
     with pytest.raises(VerifyError, match=r"`outside <= .* does not hold: .*outside [\d,]+1"):
-        run.seen(counts=around(1_000_000, most + 1, begin))
+        run.seen(counts=around(1_000_000, most + 1, begin, boots=boots))
 
 
 def test_a_log_that_does_not_count_the_whole_run_says_nothing_of_it(tmp_path: Path) -> None:

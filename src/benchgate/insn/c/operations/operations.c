@@ -30,6 +30,8 @@
 
 #define NO_MEMORY "there was no memory for its spans"
 #define FAILURES 4095            // a result from -FAILURES to -1 is an error
+#define PAGE 4096u
+#define HISTOGRAM 29824u // the bytes of one
 #define MOST_BYTES (3u << 19)    // of the lines; insn/log_reader.py reads at most 4 MiB of log
 
 static struct hooks hooks;
@@ -90,6 +92,7 @@ const char *operations_setup(const char *observed, unsigned vcpus) {
             near(hooks.all[n].at[i]);
     for (unsigned f = 0; f < hooks.functions; f++)
         near(hooks.function[f].begin);
+    near(hooks.recorder);
     bool has_objects = hooks.has[HOOK_PUT] && hooks.has[HOOK_GET]; // each names an object
     return !follows || returns_setup(vcpus, has_objects) ? NULL : "no memory for the returns of system calls";
 }
@@ -140,7 +143,7 @@ static void enters_kernel(unsigned vcpu, void *data) {
     uint64_t number = guest_call(vcpu);
     if (t)
         operators_enter(t, number < HOOKS_FUNCTION ? (uint32_t)number : HOOKS_FUNCTION - 1, number == hooks.restart,
-                        (struct operators_place){(uintptr_t)data, guest_stack(vcpu)}, seen_time(vcpu, 1));
+                        (struct operators_place){(uintptr_t)data, guest_stack(vcpu)}, seen_time(vcpu, 1), &hooks);
 }
 
 static void is_behind_call(unsigned vcpu, void *data) {
@@ -158,7 +161,22 @@ static void enters_function(unsigned vcpu, void *data) {
     uint32_t number = HOOKS_FUNCTION + ((uintptr_t)data & 0xff);
     if (t)
         operators_enter(t, number, false, (struct operators_place){number, guest_stack(vcpu)},
-                        seen_time(vcpu, (uintptr_t)data >> 8));
+                        seen_time(vcpu, (uintptr_t)data >> 8), &hooks);
+}
+
+// Which of a worker's histograms it is tells its address: they are one after the other, of all workers, from the
+// begin of a page on (struct bench_hist in guest/bench.h). 32 of them are whole pages.
+static void records(unsigned vcpu, void *unused) {
+    (void)unused;
+    struct operators_thread *t = on[vcpu].thread;
+    unsigned which = 0;
+    if (!t || !t->is_at_work)
+        return;
+    uint64_t place = guest_argument(vcpu, 0) % PAGE, value = guest_argument(vcpu, 1);
+    while (which < 32 && which * HISTOGRAM % PAGE != place)
+        which++;
+    if (!operators_record(t, &hooks, which % HOOKS_HISTOGRAMS, value))
+        lose(NO_MEMORY);
 }
 
 static void leaves_function(unsigned vcpu, void *data) {
@@ -271,6 +289,8 @@ void operations_shown(unsigned vcpu, uint64_t time) {
         return;
     t->last.read = time;
     t->last.step++;
+    if (t->work)
+        t->work->read = time;
     read_after_mark(t->work, time);
     for (unsigned n = 0; t->is_at_work && n < hooks.operations; n++)
         spans_read(&t->work->spans[n], time);
@@ -315,6 +335,8 @@ static void look_for_hooks(struct qemu_plugin_insn *insn, uint64_t address, size
     for (unsigned f = 0; f < hooks.functions; f++)
         if (hooks.function[f].begin == address && is_of_program())
             call_back(insn, enters_function, left << 8 | f);
+    if (hooks.recorder == address && is_of_program())
+        call_back(insn, records, 0);
 }
 
 static void look_for_returns(struct qemu_plugin_insn *insn, const struct arch_insn *seen, uint64_t address,
