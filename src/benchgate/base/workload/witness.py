@@ -169,6 +169,7 @@ MACHINE: Mapping[str, tuple[Unit, str]] = {
     "instructions": (COUNT, "instructions of all CPUs"),
     "worked": (COUNT, "instructions of all CPUs outside of loops that only wait"),
     "programs": (COUNT, "instructions of user programs"),
+    "spun": (COUNT, "instructions of user programs in loops that only wait, and each of their `pause`s"),
     "spaces": (COUNT, "how often a CPU got another address space"),
     "faults": (COUNT, "page faults"),
     "switches": (COUNT, "how often a CPU went from one thread to another"),

@@ -40,6 +40,8 @@ _USUAL = parse(f"{OUTSIDE} <= {PROGRAMS} / 10", lambda _: COUNT)
 _STRAY = 1
 """So many waits of each worker are not held against a histogram: a thread that moves between two vCPUs, whose
 times differ by up to a step of the clock, may time less than the machine saw."""
+_TELLING = 1000
+"""A promise witnesses nothing that holds of so many times as much and of as little."""
 _SHOWN = 6
 """The most decimals of a value in a sentence."""
 
@@ -89,9 +91,34 @@ def _claimed(promise: Promise, seen: RunNames) -> WitnessedPromise:
                 f"the machine contradicts the guest: `{claim.text}` does not hold: {text}. It must, because "
                 f"{promise.because}"
             )
+        if not _tells(claim, values):
+            reasons.append(
+                f"`{claim.text}` would hold of {_TELLING:,} times as much of each, and of as little: {text}"
+            )
+            continue
         exact = _exact(claim, seen.workload.params) if seen.tells_results else ()
         return WitnessedPromise(claim.text, promise.because, text, figures=_figures(claim), exact=exact)
     return WitnessedPromise(promise.text, promise.because, why="; ".join(dict.fromkeys(reasons)))
+
+
+def _tells(claim: Claim, values: Mapping[str, Fraction]) -> bool:
+    """Whether the claim says something of a figure in this run: it would not hold if one of its names were so
+    many times as much, or as little. One of no figure is a limit, however far away."""
+    if not _figures(claim):
+        return True
+    others = (
+        {**values, name: other}
+        for name, value in values.items()
+        for other in (value * _TELLING or Fraction(_TELLING), value / _TELLING)
+    )
+    return not all(_holds(claim, other) for other in others)
+
+
+def _holds(claim: Claim, values: Mapping[str, Fraction]) -> bool:
+    try:
+        return claim.holds(values)
+    except ValueError:  # a division by zero, or too large a number
+        return False
 
 
 def _compared(claim: Claim, sides: Sequence[Fraction]) -> str:

@@ -107,6 +107,26 @@ def report(worker: int, **values: int) -> WorkerReport:
     return WorkerReport(worker, worker, worker, 0, 900_000, values)
 
 
+def test_a_promise_that_would_hold_of_a_thousandth_and_of_a_thousand_times_as_much_is_no_witness(
+    tmp_path: Path,
+) -> None:
+    """Of 10 calls and 10 done; the clock's counts are of other runs than the one for which it was written."""
+    far = "  - {claim: 0.00001 * printed.done <= syscalls.write, because: each round writes}\n"
+    near = "  - {claim: 0.01 * printed.done <= syscalls.write, because: each round writes}\n"
+    ((seen, why),) = Run(far, tmp_path).seen()
+    assert not seen
+    assert "would hold of 1,000 times as much of each, and of as little" in why
+    ((seen, why),) = Run(near, tmp_path).seen()
+    assert not why
+    assert seen.startswith("0.1 <= 10 ")
+
+
+def test_nothing_is_as_much_as_the_machine_saw(tmp_path: Path) -> None:
+    run = Run("  - {claim: syscalls.write >= printed.done, because: each round writes}\n", tmp_path)
+    run.found = replace(run.found, workers=(report(0, done=0, spent=1), report(1, done=0, spent=1)))
+    assert run.seen(counts=counts(0)) == [("0 >= 0 (syscalls.write 0, printed.done 0)", "")]
+
+
 def test_a_promise_that_is_kept_shows_both_sides_with_their_values(tmp_path: Path) -> None:
     assert Run(LINE, tmp_path).seen() == [("10 >= 10 (syscalls.write 10, rounds 5, workers 2)", "")]
 
