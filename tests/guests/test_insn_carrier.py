@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from benchgate.base.system.arch import named
 from benchgate.insn.arguments import ClockRun
 from benchgate.insn.log import CARRIERS
 from benchgate.insn.log_reader import read_log
@@ -24,7 +25,7 @@ from benchgate.run import argv
 from tests.guests.test_insn_bare import boot, guest
 from tests.machines import PATIENCE_S
 from tests.ternkit import Bootkit
-from tools.clock_lab import BOOT_S, burning
+from tools.clock_lab import BOOT_S, PRIMES, burning
 from tools.clock_lab import light_lab as lab
 
 __all__ = ["guest"]
@@ -51,8 +52,6 @@ def log_of(kit: Bootkit, folder: Path, way: str, row: tuple[str, str, int]) -> l
         *(("kernel", "wake", 4), ("kernel", "tasks", 2)),
         pytest.param(("linux", "wake", 4), marks=pytest.mark.long),
         pytest.param(("linux", "tasks", 2), marks=pytest.mark.long),
-        pytest.param(("kernel:arch=riscv64", "wake", 4), marks=pytest.mark.long),
-        pytest.param(("kernel:arch=aarch64", "wake", 4), marks=pytest.mark.long),
     ],
     ids=lambda row: "-".join(map(str, row)),
 )
@@ -61,6 +60,19 @@ def test_the_three_ways_to_run_vcpus_give_one_log(
 ) -> None:
     logs = [log_of(kit, tmp_path, way, row) for way in CARRIERS]
     assert logs[0] == logs[1] == logs[2]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("guest_arch", ["riscv64", "aarch64"])
+def test_so_do_they_on_another_architecture(guest_arch: str) -> None:
+    boots = [
+        lab(named(guest_arch), carrier=way).boot("primes", 2, PRIMES.format(hi=20_000), seed=1)
+        for way in CARRIERS
+    ]
+    assert [boot.log and boot.log.carrier for boot in boots] == [*CARRIERS]
+    seen = [(boot.good, boot.console, boot.log and boot.log.repeatable) for boot in boots]
+    assert seen[0][0]
+    assert seen[0] == seen[1] == seen[2]
 
 
 class Monitor:

@@ -1,7 +1,8 @@
-// vCPUs that hand over turns through the clock's carrier, without QEMU: `turns WAY VCPUS ROUNDS`, with `best` for no
-// WAY. Each has its own thread-local storage, errno, rounding mode, x87 precision, values in registers and a jump
-// buffer, and counts what was changed when it goes on. Each 64th turn is handed over by another thread. With the word
-// `bare` behind them there is nothing but hand-overs: how long do they take?
+// vCPUs that hand over turns through the clock's carrier, without QEMU: `turns WAY VCPUS ROUNDS`, with
+// `best` for no WAY. Each has its own thread-local storage, errno, rounding mode, x87 precision, values in
+// registers and a jump buffer, and counts what was changed when it goes on. Each 64th turn is handed over
+// by another thread. With the word `bare` behind them there is nothing but hand-overs: how long do they
+// take?
 #define _GNU_SOURCE
 #include "carrier.h"
 
