@@ -1,8 +1,9 @@
 """Boots the Linux guest on the instruction clock, for tests and for docs/measured/insn-measured.md.
 
-`python -m tools.clock_lab truth|cost|memory|order|threads|handovers` prints one of the tables; `seen RUN ...`
-prints what it costs to see the threads of runs that were made with `--threads`. This module does not check
-results: a `Boot` holds what a boot gave, and the tests judge it.
+`python -m tools.clock_lab truth|cost|memory|order|threads|handovers` prints one of the tables. `seen RUN ...`
+prints what it costs to see the threads of runs that were made with `--threads`; `counts RUN ...` and `thunks
+RUN ...` what those cost or save. This module does not check results: a `Boot` holds what a boot gave, and the
+tests judge it.
 """
 
 from __future__ import annotations
@@ -498,19 +499,20 @@ def table_seen(runs: list[str]) -> None:
 
 
 PAIRS = 25
-UNCOUNTED = "-DINSN_UNCOUNTED"
-"""With this flag the plugin counts nothing for witnesses, which shows what counting costs."""
+WITHOUT = {"counts": "-DINSN_UNCOUNTED", "thunks": "-DINSN_SIGNALS"}
+"""With the first flag the plugin counts nothing for witnesses; with the second each read of the TSC is a
+signal."""
 
 
-def table_counts(runs: list[str]) -> None:
-    """The CPU seconds of QEMU with the command line of a run, with and without what witnesses need: each pair
-    in the other order, and the median of the ratios with its interval of 95% (the 8th and the 18th)."""
+def table_without(what: str, runs: list[str]) -> None:
+    """The CPU seconds of QEMU with the command line of a run, with and without what a flag takes away: each
+    pair in the other order, and the median of the ratios with its interval of 95% (the 8th and the 18th)."""
     print(f"| run | pairs | without, CPU s | with | median of the ratios | load |\n{'|---' * 6}|")
     for run in map(Path, runs):
         argv = json.loads((run / "argv.json").read_text())
         environment = json.loads((run / "environment.json").read_text())
         plugin = environment["LD_PRELOAD"]
-        other = str(build(api_of(_fetched(None, X86_64)[0]), UNCOUNTED))
+        other = str(build(api_of(_fetched(None, X86_64)[0]), WITHOUT[what]))
         with tempfile.TemporaryDirectory(prefix="clock-lab-") as folder:
             line = _repeated(argv, Path(folder), run, "threads=")
             sides = [(line, environment)]
@@ -639,8 +641,8 @@ if __name__ == "__main__":
     }
     if sys.argv[1:2] == ["seen"]:
         table_seen(sys.argv[2:])
-    elif sys.argv[1:2] == ["counts"]:
-        table_counts(sys.argv[2:])
+    elif (what := "".join(sys.argv[1:2])) in WITHOUT:
+        table_without(what, sys.argv[2:])
     else:
         for word in sys.argv[1:]:
             tables[word]()

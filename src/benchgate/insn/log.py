@@ -64,7 +64,7 @@ class VcpuTotals:
     """The time skipped in loops that spin on the TSC."""
     halted: int
     stalled: int = 0
-    """The time for which it waited for the machine's memory, or what its instructions took beyond 1 ns;
+    """The time for which it waited for the machine's memory, and what its instructions took beyond 1 ns each;
     0 on the ideal machine."""
     delayed: int = 0
     """The time for which an exploration stalled it."""

@@ -57,6 +57,10 @@ bool clock_has_capacities(void) {
     return clock_options.capacity[0];
 }
 
+bool clock_is_slow(unsigned c) {
+    return clock_vcpus[c].capacity < CLOCK_FULL;
+}
+
 bool clock_started(void) {
     return clock_guest_started;
 }
