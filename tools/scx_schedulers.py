@@ -37,7 +37,7 @@ OURS = data_root() / "tests/data/scx"
 CRATES = {"scx_bpfland": "1.1.4", "scx_lavd": "1.1.4", "scx_rusty": "1.1.4"}
 """Schedulers in Rust, and their versions. They need Rust 1.91, and run on Linux since 6.12."""
 _CLANG = "19"
-_BUILD_S = 1800.0
+_BUILD_S = 7200.0
 _FORMAT = "3"
 """A change of how they are built, which makes all again."""
 _CC, _BPF_CC = "cc", "bpf-clang"

@@ -72,7 +72,7 @@ static void print(const char *at, const struct facts *seen) {
     dprintf(STDOUT_FILENO, "\n");
 }
 
-// Prints the end of what the program has printed, which is its reason if it has ended.
+// Prints the end of what the program has printed: its reason if it has ended, and what it does without.
 static void print_log(void) {
     char text[SHOWN_BYTES + 1], *place;
     int fd = open(LOG, O_RDONLY | O_CLOEXEC);
@@ -110,6 +110,7 @@ int scx_start(void) {
         return 0;
     }
     mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL); // some end without it, as scx_lavd does
+    mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL); // and trace nothing without this one
     program = fork();
     if (program == 0)
         execute();
@@ -153,11 +154,9 @@ void scx_before(void) {
 
 void scx_after(void) {
     struct facts after;
-    int status;
     look(&after);
     let_it_leave();
-    if (waitpid(program, &status, WNOHANG) == program || strcmp(after.values[0], before.values[0]) != 0)
-        print_log();
+    print_log();
     print("begin", &before);
     print("end", &after);
 }

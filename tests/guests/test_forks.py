@@ -156,8 +156,8 @@ def test_right_after_the_fork_memory_and_registers_are_those_of_the_snapshot(
 
 
 def test_what_a_fork_shows_of_itself_is_its_own(kernel: Bench, tmp_path: Path, forks: Templates) -> None:
-    """Its nonce is in its command line, by which a later session finds a guest that was left behind. Its group
-    is its own, it is a child of this process, and it shares no descriptor but of files that are read."""
+    """Its nonce is in its command line, by which a later session finds a guest that was left behind. Its
+    group is its own, it is a child of this process, and it shares no descriptor but of files that are read."""
     with standing(kernel, tmp_path / "run", forks.fork) as running:
         process, template = psutil.Process(running.child.pid), template_of(forks)
         assert any(nonce(4) in word for word in process.cmdline())
@@ -169,7 +169,7 @@ def test_what_a_fork_shows_of_itself_is_its_own(kernel: Bench, tmp_path: Path, f
 
 
 def open_files(pid: int) -> set[str]:
-    return {os.readlink(entry) for entry in Path(f"/proc/{pid}/fd").iterdir()}
+    return {str(entry.readlink()) for entry in Path(f"/proc/{pid}/fd").iterdir()}
 
 
 def template_of(forks: Templates) -> psutil.Process:
@@ -179,7 +179,7 @@ def template_of(forks: Templates) -> psutil.Process:
         for child in psutil.Process().children()
         if any(f"forks={templates.SOCKET}" in word for word in child.cmdline())
         and os.getpgid(child.pid) == child.pid
-        and any(os.readlink(entry).endswith("/clock.log") for entry in log_links(child.pid))
+        and any(str(entry.readlink()).endswith("/clock.log") for entry in log_links(child.pid))
     ]
     assert len(found) == 1
     return found[0]
@@ -189,7 +189,7 @@ def log_links(pid: int) -> list[Path]:
     return [
         entry
         for entry in Path(f"/proc/{pid}/fd").iterdir()
-        if "/benchgate-template-" in os.readlink(entry) and os.readlink(entry).endswith("clock.log")
+        if "/benchgate-template-" in str(entry.readlink()) and entry.readlink().name == "clock.log"
     ]
 
 
@@ -229,7 +229,7 @@ def test_nothing_is_left_behind(kernel: Bench, tmp_path: Path) -> None:
     every = Templates(print)
     for seed in (1, 2):
         run(kernel, tmp_path / f"run{seed}", seed, every.fork)
-    folder = Path(os.readlink(log_links(template_of(every).pid)[0])).parent
+    folder = log_links(template_of(every).pid)[0].readlink().parent
     every.close()
     assert not [child for child in psutil.Process().children() if "qemu" in child.name()]
     assert not folder.exists()

@@ -1,13 +1,18 @@
-"""Schedulers in BPF are the same bytes in whichever folder they are built, and so are their guests."""
+"""Schedulers in BPF and kernels are the same bytes in any folder, and so are their guests."""
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from benchgate.build import linux_build
+from tests.machines import wait_until
 from tools.scx_schedulers import (
     CRATES,
     FAULTY,
@@ -46,3 +51,29 @@ def test_those_of_the_kernel_and_ours_are_equal_in_another_folder(tmp_path: Path
 def test_those_in_rust_are_equal_in_another_folder(tmp_path: Path, name: str) -> None:
     build_crate(name, tmp_path)
     assert differing(crate(name), tmp_path / "bin") == []
+
+
+def building(cache: Path, out: Path) -> subprocess.Popen[str]:
+    """A build of the kernel in a cache of its own, so in another folder."""
+    words = (sys.executable, "-m", "benchgate", "build-linux", SOURCE, "--out", str(out))
+    return subprocess.Popen(words, env=os.environ | {"BENCHGATE_CACHE": str(cache)}, text=True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_kernel_whose_build_was_ended_half_way_has_the_bytes_of_a_whole_one(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    """make goes on to `mm` after `arch` and `kernel`, and before file systems, drivers and the network."""
+    cache, out = tmp_path / "cache", tmp_path / "out"
+    half = building(cache, out)
+    assert wait_until(lambda: half.poll() is not None or any(cache.glob(MIDDLE)), WHOLE_S)
+    half.send_signal(number)
+    assert half.wait(WHOLE_S) == (130 if number == signal.SIGINT else -number)
+    assert (list(cache.glob(LAST)), out.exists()) == ([], False)
+    assert building(cache, out).wait(WHOLE_S) == 0
+    assert differing(linux_build.build(SOURCE, notice=say).folder, out) == []
+
+
+MIDDLE, LAST = (f"linux-work/*/tree/{name}" for name in ("mm/*.o", "vmlinux.o"))
+WHOLE_S = 7200.0

@@ -140,6 +140,18 @@ def test_a_scheduler_in_rust_is_in_charge(kit: Bootkit, name: str) -> None:
     assert begin[3].startswith(f"ops={name.removeprefix('scx_')}")
 
 
+@pytest.mark.skipif(
+    shutil.which("cargo") is None, reason="cargo, which builds schedulers in Rust, is missing"
+)
+def test_lavd_traces_futexes(kit: Bootkit) -> None:
+    """What it cannot attach it says at its start, and goes on without."""
+    judged = run(kit, crate("scx_lavd") / "scx_lavd")
+    assert judged.verified, judged.reason
+    said = re.findall(rb"^benchscx said: .*", (judged.run.folder / "serial.log").read_bytes(), re.MULTILINE)
+    assert said
+    assert [line for line in said if b"Fail to attach" in line or b"is missing" in line] == []
+
+
 @pytest.mark.parametrize("cpus", [2, 4])
 def test_central_runs_where_threads_of_the_kernel_stay_on_cpu_0(
     kit: Bootkit, programs: Path, cpus: int

@@ -91,8 +91,10 @@ def facts(at: str, state: str) -> str:
     return f"benchscx at={at} state={state} {FACTS}"
 
 
-def test_a_scheduler_that_stays_is_not_waited_for(tmp_path: Path) -> None:
-    assert after(tmp_path) == [facts("begin", "enabled"), facts("end", "enabled"), "sleeps=0"]
+def test_a_scheduler_that_stays_is_not_waited_for_and_its_log_is_printed(tmp_path: Path) -> None:
+    """What it does without stands there: a function of the kernel that it could not trace, for example."""
+    ends = facts("begin", "enabled"), facts("end", "enabled")
+    assert after(tmp_path) == ["benchscx said: still there", *ends, "sleeps=0"]
 
 
 @pytest.mark.parametrize("late", [1, 3, 499])

@@ -254,10 +254,11 @@ class _LogReader:
 
     def _host(self, words: list[str]) -> None:
         if words[1:2] != ["carrier"]:
-            return self._counter(words)
-        if len(words) != 3 or words[2] not in log.CARRIERS or self.carrier:
+            self._counter(words)
+        elif len(words) != 3 or words[2] not in log.CARRIERS or self.carrier:
             raise self.fail(f"expected `host carrier WAY`, once; a way is one of {', '.join(log.CARRIERS)}")
-        self.carrier = words[2]
+        else:
+            self.carrier = words[2]
 
     def _end(self, words: list[str]) -> None:
         if len(words) != 2 or self.end is not None:

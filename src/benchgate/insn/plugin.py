@@ -27,10 +27,10 @@ _SOURCES = (
     *("activity.c", "events.c", "tree.c", "stacks.c", "sharing.c", "lines.c", "explore.c", "delays.c"),
     *("memory_model.c", "memory_late.c", "memory_leave.c", "memory_wait.c", "memory_setup.c"),
     *("memory_books.c", "memory_cache.c", "memory_directory.c", "memory_queue.c", "memory_tlb.c"),
-    *("memory_shape.c", "memory_keep.c", "libc.c", "tsc.c", "pool.c", "talk.c", "typist.c"),
+    *("memory_shape.c", "memory_keep.c", "libc.c", "tsc.c", "thunk.c", "pool.c", "talk.c", "typist.c"),
     *("device_tree.c", "parking.c", "inherited.c", "forks.c"),
     *("threads.c", "threads_guest.c", "threads_hooks.c", "threads_known.c", "threads_program.c"),
-    *("threads_trail.c", "counts.c", "callees.c", "tally.c", "polls.c"),
+    *("threads_trail.c", "threads_stays.c", "threads_text.c", "counts.c", "callees.c", "tally.c", "polls.c"),
     *("operations.c", "operators.c", "spans.c", "returns.c", "exchanges.c"),
 )
 FLAGS = (

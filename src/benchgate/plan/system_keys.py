@@ -60,7 +60,10 @@ _SETTINGS = (
         "with_part": Text("a part of the configuration that needs what `leaves_out` names", default=""),
         "leaves_out": Text("what that part takes from boot.append", default=""),
     },
-    {"program": Text("the default of a setting that is a program with arguments", may_be_empty=True)},
+    {
+        "program": Text("the default of a setting that is a program with arguments", may_be_empty=True),
+        "leaves_out": Text("what a program takes from boot.append", default=""),
+    },
     {
         "shows": Texts(
             "files of the kernel that must show the value throughout a run: FILE, or FILE TEXT, which PID 1 "

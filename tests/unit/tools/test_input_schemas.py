@@ -143,7 +143,7 @@ kind: qemu
 settings:
   source: {source: ""}
   config: {config: sched_ext, with_part: rv, leaves_out: quiet}
-  scx: {program: ""}
+  scx: {program: "", leaves_out: quiet}
   smt: {shows: [/sys/devices/system/cpu/smt/control], append: "nosmt={value}", leaves_out: quiet, needs: SMT}
   mask: {shows: ["/proc/irq/default_smp_affinity {value}"], as: text}
 boot: {kernel: build, source: ../linux, config: debug, scheduler: scx_a, initrd: workload}
@@ -273,6 +273,7 @@ atomic_ns: 4
 interrupt_ns: 500
 tlb: {entries: 1536, ways: 12, walk_ns: 10}
 order: strict
+cores: [{cpus: "0", capacity: 1024}, {cpus: "1", capacity: 397}]
 """,
     "name: plain\nsource: a test\nmemory: none\n",
     """\

@@ -76,6 +76,7 @@ def _said_of_scheduler(text: bytes) -> str:
             _check_scheduler(text)
         except VerifyError as error:
             return str(error)
+        return ""
     return _scheduler_words(text)
 
 

@@ -92,7 +92,7 @@ def read(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[Settings, 
                     values[key] = _file(name, key, chosen.get(key, defaults[key]))
                     if any(map(form.path, form.parts(values[key]))):
                         files.append(key)
-                    left_out += _left_out_with_part(section, form, values[key])
+                    left_out += _left_out_by(section, form, values[key])
                 elif section.has("shows"):
                     values[key], defaults[key] = chosen.get(key, ""), ""
                     tuned[key] = _tuned(section, name, key, values[key])
@@ -120,12 +120,13 @@ def read(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[Settings, 
     return settings, "".join([name, *(f".{key}-{settings.label(key)}" for key in settings.chosen)])
 
 
-def _left_out_with_part(section: Section, form: SettingForm, value: str) -> list[str]:
-    """What a part of a configuration takes from the command line, if the value names it."""
-    if form is not SettingForm.CONFIG:
+def _left_out_by(section: Section, form: SettingForm, value: str) -> list[str]:
+    """What a program, or a part of a configuration that the value names, takes from the command line."""
+    if form is SettingForm.SOURCE:
         return []
-    part, text = section.text("with_part"), section.text("leaves_out")
-    return [text] if part in form.parts(value) else []
+    text = section.text("leaves_out")
+    takes = section.text("with_part") in form.parts(value) if form is SettingForm.CONFIG else value
+    return [text] if takes else []
 
 
 # ---- what files of the kernel must show

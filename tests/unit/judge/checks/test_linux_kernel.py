@@ -124,6 +124,7 @@ def test_a_run_that_is_refused_for_something_else_tells_that_its_scheduler_left(
         "; the scheduler in BPF was not in charge throughout: after the workload its state was `enabling`"
     )
     assert words_of(scheduled()) == ""
+    assert words_of(scheduled(more="benchscx said: no such tracepoint\n")) == ""
     assert (
         words_of(b"benchscx at=start state=disabled ops=none\nbenchscx said: bye\n")
         == "; its program says: bye"

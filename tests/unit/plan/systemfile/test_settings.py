@@ -206,6 +206,15 @@ def test_a_part_of_the_configuration_keeps_what_its_kernel_cannot_do_without(
     assert linux(text.replace("slice={slice}", "initcall_blacklist=a,b"), **chosen).boot.append == append
 
 
+@pytest.mark.parametrize(
+    ("chosen", "append"),
+    [({}, "quiet initcall_blacklist=a,b"), ({"scx": "/s"}, "quiet initcall_blacklist=b")],
+)
+def test_a_program_keeps_what_it_needs_of_the_kernel(chosen: dict[str, str], append: str) -> None:
+    text = SWITCHES.replace("settings:\n", 'settings:\n  scx: {program: "", leaves_out: "a,"}\n')
+    assert linux(text.replace("slice={slice}", "initcall_blacklist=a,b"), **chosen).boot.append == append
+
+
 def test_several_values_are_several_files_and_a_monitor_has_two() -> None:
     system = linux(SWITCHES, sysctl="vm.swappiness=1+net/ipv4/x=a b")
     assert system.name == "mine.sysctl-vm.swappiness_1+net_ipv4_x_a_b"

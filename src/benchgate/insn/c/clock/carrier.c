@@ -17,7 +17,8 @@
 #define REST_STACK 8192
 
 static const struct timespec second = {1, 0};
-static const char *const names[] = {[SWITCH_NONE] = "threads", [SWITCH_FSBASE] = "fsbase", [SWITCH_PRCTL] = "prctl"};
+static const char *const names[] = {
+    [SWITCH_NONE] = "threads", [SWITCH_FSBASE] = "fsbase", [SWITCH_PRCTL] = "prctl"};
 static enum switch_way way;
 static struct carrier_calls calls;
 
@@ -69,6 +70,8 @@ static void run_next(void) {
         calls.watch();
 }
 
+// Nothing here may read the TSC: the first read by a thread that runs no vCPU ends the trap of its reads
+// (tsc.c).
 static void *carry(void *unused) {
     (void)unused;
     is_carrier = true;
@@ -79,7 +82,8 @@ static void *carry(void *unused) {
     return NULL; // for gcc 12, which warns otherwise
 }
 
-// What is left of a vCPU's own thread. Its thread-local storage belongs to the carrier from the first line on.
+// What is left of a vCPU's own thread. Its thread-local storage belongs to the carrier once the context is
+// complete.
 static void rest(void *seat) {
     unsigned c = (unsigned)((struct seat *)seat - seats);
     atomic_fetch_or(&complete[c / 64], UINT64_C(1) << c % 64);
@@ -121,8 +125,8 @@ static void give_place(unsigned c) {
 
 // ---- a thread for each vCPU
 
-// Threads that this thread has released but not woken yet. One that wakes up takes the lock first, so it is woken only
-// after the lock is free: the host may run it at once in place of this thread.
+// Threads that this thread has released but not woken yet. One that wakes up takes the lock first, so it is
+// woken only after the lock is free: the host may run it at once in place of this thread.
 static _Thread_local struct {
     unsigned count, vcpu[2 * LOCKSTEP_MAX]; // a vCPU is here at most twice: for an errand and for a turn
 } asleep;

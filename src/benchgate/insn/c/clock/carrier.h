@@ -1,9 +1,10 @@
 // Runs the vCPUs: one that waits gives its place to one that was released.
 //
-// QEMU makes a thread for each vCPU, but one runs at a time. So one thread, the carrier, runs all of them: a hand-over is
-// a switch of contexts, which needs no help of the host. A vCPU's own thread leaves its context to the carrier when it
-// first waits, and rests from then on. A vCPU waits in carrier_wait only, where it holds no lock of QEMU. What else may
-// block it, it holds up all vCPUs, of which none could run anyway.
+// QEMU makes a thread for each vCPU, but one runs at a time. So one thread, the carrier, runs all of them:
+// a hand-over is a switch of contexts, which needs no help of the host. A vCPU's own thread leaves its
+// context to the carrier when it first waits, and rests from then on: nothing needs it any more, not even
+// in a process that the carrier forks. A vCPU waits in carrier_wait only, where it holds no lock of QEMU.
+// Whatever else blocks it holds up all vCPUs, of which none could run anyway.
 //
 // Where contexts cannot be switched each vCPU keeps its own thread, which waits for a futex.
 #ifndef CARRIER_H
@@ -19,7 +20,8 @@ struct carrier_calls {
     void (*lock)(void), (*unlock)(void), (*watch)(void);
 };
 
-// `wanted`: fsbase, prctl or threads; NULL: the first of these that works here. Gives the reason why it cannot.
+// `wanted`: fsbase, prctl or threads; NULL: the first of these that works here. Gives the reason if it
+// cannot.
 const char *carrier_setup(const char *wanted, const struct carrier_calls *calls);
 const char *carrier_name(void); // of the way that is used
 

@@ -61,6 +61,10 @@ long clock_thread(unsigned c) {
     return clock_vcpus[c].thread;
 }
 
+bool clock_is_slow(unsigned c) {
+    return clock_vcpus[c].capacity < CLOCK_FULL;
+}
+
 bool clock_started(void) {
     return clock_guest_started;
 }

@@ -13,12 +13,13 @@ enum clock_errand { CLOCK_ERRAND_NONE, CLOCK_ERRAND_DUE, CLOCK_ERRAND_ACTIVE };
 
 struct clock_vcpu {
     _Alignas(128) uint64_t time, base; // time as of counter value `base`
+    uint64_t charged;                // waits for memory as of `base`
     uint64_t owed;                   // counted but not executed; the next fold takes it back
     uint64_t capacity, part;         // part: how much of the next ns has passed, in parts of 1 / capacity
     uint64_t slowed, was_slowed;     // what instructions took beyond 1 ns each; was: when its turn began
     uint64_t paused, waited, calls, stalled; // counters as of the last stop
     uint64_t called, close_calls; // end of the last turn with a system call; calls in a row, close together
-    uint64_t counted, skipped, waits;  // counted: instructions and time charged for `pause`
+    uint64_t counted, skipped, waits;  // counted: instructions, and those charged for `pause`
     uint64_t last_read, spins_since;    // last read of the clock; begin of the wait that polls it
     uint64_t timed, skip, clock_reads; // skip: the last step skipped; the others: counters as of the last look
     unsigned spins, in_a_row;        // close reads of the clock; successive turns in which it read the clock

@@ -42,7 +42,7 @@ _Static_assert(offsetof(struct switch_context, mxcsr) == 24 && offsetof(struct s
 static __attribute__((noinline)) void by_instruction(struct switch_context *from,
                                                      const struct switch_context *to) {
     CHANGE("movq 32(%%rdx), %%rax\n\t"
-           "wrfsbase %%rax\n\t");
+           ".byte 0xf3, 0x48, 0x0f, 0xae, 0xd0\n\t"); // wrfsbase %rax, for assemblers that must be told of it
 }
 
 static __attribute__((noinline)) void by_call(struct switch_context *from, const struct switch_context *to) {
@@ -139,8 +139,8 @@ static bool passes(enum switch_way way) {
     return base == self && trial.visits == 2 && switch_base() == base && mxcsr_now() == mxcsr;
 }
 
-// What does not work may end the process that tries it: no more than that is at stake. The process sends no signal
-// when it ends, and calls no handlers of pthread_atfork.
+// What does not work may end the process that tries it. That process sends no signal when it ends, and
+// calls no handlers of pthread_atfork.
 bool switch_works(enum switch_way way) {
     bool has_instruction = getauxval(AT_HWCAP2) & FSGSBASE;
     if (has_shadow_stack() || way == SWITCH_NONE || (way == SWITCH_FSBASE && !has_instruction))

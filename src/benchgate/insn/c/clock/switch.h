@@ -1,6 +1,6 @@
-// Changes the context that a thread of the host runs: its stack, the registers that a call keeps, the control words
-// of its floating point, and the base of its thread-local storage. Whatever libc or QEMU keep for a thread moves
-// with that base.
+// Changes the context that a thread of the host runs: its stack, the registers that a call keeps, the
+// control words of its floating point, and the base of its thread-local storage. Whatever libc or QEMU keep
+// for a thread moves with that base.
 #ifndef SWITCH_H
 #define SWITCH_H
 
@@ -24,11 +24,11 @@ struct switch_context {
 
 bool switch_works(enum switch_way way); // tried in a process of its own
 uintptr_t switch_base(void);            // of the thread-local storage that is in use
-// Saves the running context in *from, but for its base, which stays what it is, and goes on with *to. It returns when
-// another call goes on with *from, in whatever thread.
+// Saves the running context in *from, but for its base, which stays what it is, and goes on with *to. It
+// returns when another call goes on with *from, in whatever thread.
 void switch_to(enum switch_way way, struct switch_context *from, const struct switch_context *to);
-// A context that begins `function` on a stack, with the thread-local storage that is in use. The function must not
-// return.
+// A context that begins `function` on a stack, with the thread-local storage that is in use. The function
+// must not return.
 struct switch_context switch_new(void *stack, uint64_t size, void (*function)(void *), void *argument);
 // The system call itself: libc's would write to errno, which is in the thread-local storage.
 long switch_futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *span);

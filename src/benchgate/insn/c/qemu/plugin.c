@@ -285,8 +285,6 @@ static const char *requests(unsigned vcpus, struct settings *s) {
     const unsigned *capacity = s->clock.capacity;
     if (capacity[0] && (!capacity[vcpus - 1] || (vcpus < LOCKSTEP_MAX && capacity[vcpus])))
         return "the option capacities does not have one for each vCPU";
-    if (capacity[0] && (s->access.machine || s->access.order != ACCESS_UNSAID))
-        return "CPUs of different capacity and a memory system are not modelled together";
     if (capacity[0])
         device_tree_capacities(capacity, vcpus);
     const char *refused = memory_system(vcpus, s);
@@ -387,6 +385,8 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
         console_setup(vcpu_count);
     marks_between_lines(s.from, s.to);
     libc_activate();
+    if (!clock_watch_begin())
+        return complain("refused: ", "the host allows no further thread");
     if (s.disks)
         pool_expect();
     tsc_trap_this_thread();
