@@ -156,8 +156,8 @@ def test_right_after_the_fork_memory_and_registers_are_those_of_the_snapshot(
 
 
 def test_what_a_fork_shows_of_itself_is_its_own(kernel: Bench, tmp_path: Path, forks: Templates) -> None:
-    """Its nonce is in its command line, by which a later session finds a guest that was left behind. Its
-    group is its own, it is a child of this process, and it shares no descriptor but of files that are read."""
+    """Its nonce is in its command line, by which a later session finds a guest that was left behind. It has a
+    group of its own, is a child of this process, and shares no descriptor but of files that are only read."""
     with standing(kernel, tmp_path / "run", forks.fork) as running:
         process, template = psutil.Process(running.child.pid), template_of(forks)
         assert any(nonce(4) in word for word in process.cmdline())
@@ -281,7 +281,7 @@ def test_a_folder_that_cannot_be_written_loses_the_run_and_not_the_template(
     request = request_of(kernel, tmp_path / "gone", 2)
     begin = forks.fork(request.spec, tmp_path / "nowhere", request.nonce)
     assert begin is not None
-    with open(os.devnull, "wb") as nothing, pytest.raises(Exception, match="cannot be written"):
+    with Path(os.devnull).open("wb") as nothing, pytest.raises(Exception, match="cannot be written"):
         begin(dict.fromkeys((1, 2, 3, 4), nothing.fileno()))
     assert run(kernel, tmp_path / "next", 3, forks.fork).ending is Ending.DONE
 

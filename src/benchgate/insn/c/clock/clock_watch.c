@@ -204,6 +204,7 @@ bool clock_watch_begin(void) {
     sigset_t all, before;
     sigfillset(&all);
     sigdelset(&all, SIGSEGV);
+    sigdelset(&all, SIGILL); // it stops when the process is forked (parking.h)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     bool begun = pthread_create(&thread, NULL, watch, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -21,6 +21,7 @@
 
 #define MOST 32
 #define STACK 16384
+#define PATIENCE 10000           // looks, the later ones a ms apart, until a thread has stopped
 #define SIGNAL SIGILL            // QEMU's threads block all signals but a few; of those nothing sends this one
 #define IN_THREAD 0x700          // libc's own record of a thread is at least so long
 #define RSEQ_SIGNATURE 0x53053053 // of glibc on x86
@@ -38,6 +39,7 @@ struct slot {
 
 static struct slot slots[MOST];
 static unsigned used;
+static _Atomic bool stopping; // a thread that is sent the signal stops
 static _Atomic uint32_t turn; // changes when the parked threads may go on
 static size_t number_at;       // libc's number of a thread, from the base of its thread-local storage
 static const ptrdiff_t *rseq_at;
@@ -97,9 +99,10 @@ static void hold(void *argument) {
 }
 
 static void stopped(int number) {
-    (void)number;
+    if (!atomic_load(&stopping))
+        sigaction(number, &before, NULL); // it is no signal of ours, and comes again
     long thread = number_of_thread();
-    for (unsigned i = 0; i < used; i++)
+    for (unsigned i = 0; i < used && atomic_load(&stopping); i++)
         if (slots[i].thread == thread) {
             struct slot *s = &slots[i];
             s->context.base = switch_base();
@@ -158,17 +161,23 @@ static int list(bool (*rests)(long)) {
     return dir < 0 ? -1 : more;
 }
 
-// False if the thread has ended meanwhile.
-static bool stop(struct slot *s) {
+enum stopped { STOPPED, ENDED, BLOCKED };
+
+static enum stopped stop(struct slot *s) {
     if (syscall(SYS_get_robust_list, s->thread, &s->robust, &s->robust_bytes) != 0 ||
         syscall(SYS_tgkill, getpid(), s->thread, SIGNAL) != 0)
-        return false;
-    while (!atomic_load(&s->parked)) {
+        return ENDED;
+    for (int look = 0; !atomic_load(&s->parked); look++) {
         if (syscall(SYS_tgkill, getpid(), s->thread, 0) != 0)
-            return false;
-        sched_yield();
+            return ENDED;
+        if (look == PATIENCE)
+            return BLOCKED;
+        if (look < PATIENCE / 10)
+            sched_yield();
+        else
+            usleep(1000);
     }
-    return true;
+    return STOPPED;
 }
 
 const char *parking_setup(void) {
@@ -191,14 +200,21 @@ const char *parking_stop(bool (*rests)(long)) {
     if (sigaction(SIGNAL, &action, &before) != 0)
         return "the signal that stops threads cannot be handled";
     used = 0;
+    atomic_store(&stopping, true);
     for (int more; (more = list(rests)) != 0;) {
         if (more < 0) {
             parking_go();
             return "its threads cannot be listed";
         }
-        for (unsigned i = used - (unsigned)more; i < used; i++)
-            if (!stop(&slots[i]))
+        for (unsigned i = used - (unsigned)more; i < used; i++) {
+            enum stopped how = stop(&slots[i]);
+            if (how == ENDED)
                 slots[i].thread = -1;
+            if (how == BLOCKED) {
+                parking_go();
+                return "one of its threads does not stop";
+            }
+        }
     }
     return NULL;
 }
@@ -215,7 +231,7 @@ long parking_fork(void) {
 }
 
 void parking_go(void) {
-    sigaction(SIGNAL, &before, NULL);
+    atomic_store(&stopping, false);
     atomic_fetch_add(&turn, 1);
     switch_futex(&turn, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL);
 }
@@ -235,5 +251,6 @@ void parking_revive(void (*moved)(long, long)) {
         while (!atomic_load(&s->lives))
             sched_yield();
     }
+    atomic_store(&stopping, false);
     sigaction(SIGNAL, &before, NULL);
 }
