@@ -207,7 +207,8 @@ def test_a_part_of_the_configuration_keeps_what_its_kernel_cannot_do_without(
 
 
 @pytest.mark.parametrize(
-    ("chosen", "append"), [({}, "quiet initcall_blacklist=a,b"), ({"scx": "/s"}, "quiet initcall_blacklist=b")]
+    ("chosen", "append"),
+    [({}, "quiet initcall_blacklist=a,b"), ({"scx": "/s"}, "quiet initcall_blacklist=b")],
 )
 def test_a_program_keeps_what_it_needs_of_the_kernel(chosen: dict[str, str], append: str) -> None:
     text = SWITCHES.replace("settings:\n", 'settings:\n  scx: {program: "", leaves_out: "a,"}\n')
