@@ -14,6 +14,7 @@ from pathlib import Path
 
 from benchgate.base.system.arch import AARCH64, RISCV64, X86_64, Architecture
 from benchgate.build.fetch import cross
+from benchgate.build.toolchain import compiler
 from tests.machines import PATIENCE_S
 
 DATA = Path(__file__).parent / "data"
@@ -48,6 +49,15 @@ _PORTS = {
     RISCV64: _virt("riscv", 0x80200000, "-march=rv64imac_zicsr_zifencei", "-mabi=lp64", "-mcmodel=medany"),
     AARCH64: _virt("arm", 0x40200000, "-mgeneral-regs-only", "-mstrict-align", "-mno-outline-atomics"),
 }
+
+
+def stress(folder: Path) -> Path:
+    """The kernel of tests/data/stress, in which the clock's cases are."""
+    made, source = folder / "stress.elf", DATA / "stress"
+    files = (f"-Wl,-T,{source / 'stress.ld'}", *map(str, (source / "start.S", *sorted(source.glob("*.c")))))
+    words = [*compiler().argv, *BARE, *files, "-o", str(made)]
+    subprocess.run(words, check=True, timeout=PATIENCE_S)
+    return made
 
 
 def talker(folder: Path, guest: Architecture = X86_64, *, cpus: int = 0) -> Path:

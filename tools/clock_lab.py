@@ -1,8 +1,9 @@
 """Boots the Linux guest on the instruction clock, for tests and for docs/measured/insn-measured.md.
 
-`python -m tools.clock_lab truth|cost|memory|order|threads` prints one of the tables; `seen RUN ...` prints
-what it costs to see the threads of runs that were made with `--threads`. This module does not check results:
-a `Boot` holds what a boot gave, and the tests judge it.
+`python -m tools.clock_lab truth|cost|memory|order|threads|handovers` prints one of the tables. `seen RUN ...`
+prints what it costs to see the threads of runs that were made with `--threads`; `counts RUN ...` and `thunks
+RUN ...` what those cost or save. This module does not check results: a `Boot` holds what a boot gave, and the
+tests judge it.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ from benchgate.build.fetch import cross, inputs
 from benchgate.build.toolchain import compiler
 from benchgate.insn.arguments import NO_RECORDS, ClockRun, Records, arguments
 from benchgate.insn.guests import exact_arguments, linux_words
-from benchgate.insn.log import AccessOrder, ClockLog
+from benchgate.insn.log import CARRIERS, AccessOrder, ClockLog
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.machine_shape import shape
 from benchgate.insn.observe.resolve import observe_file
-from benchgate.insn.plugin import FLAGS, api_of, build, prepare
+from benchgate.insn.plugin import FLAGS, api_of, build, c_file, c_folders, prepare
 from benchgate.insn.symbols import linux_symbols
 from benchgate.insn.window import ClockWindow, window
 from benchgate.plan import catalog
@@ -498,19 +499,20 @@ def table_seen(runs: list[str]) -> None:
 
 
 PAIRS = 25
-UNCOUNTED = "-DINSN_UNCOUNTED"
-"""With this flag the plugin counts nothing for witnesses, which shows what counting costs."""
+WITHOUT = {"counts": "-DINSN_UNCOUNTED", "thunks": "-DINSN_SIGNALS"}
+"""With the first flag the plugin counts nothing for witnesses; with the second each read of the TSC is a
+signal."""
 
 
-def table_counts(runs: list[str]) -> None:
-    """The CPU seconds of QEMU with the command line of a run, with and without what witnesses need: each pair
-    in the other order, and the median of the ratios with its interval of 95% (the 8th and the 18th)."""
+def table_without(what: str, runs: list[str]) -> None:
+    """The CPU seconds of QEMU with the command line of a run, with and without what a flag takes away: each
+    pair in the other order, and the median of the ratios with its interval of 95% (the 8th and the 18th)."""
     print(f"| run | pairs | without, CPU s | with | median of the ratios | load |\n{'|---' * 6}|")
     for run in map(Path, runs):
         argv = json.loads((run / "argv.json").read_text())
         environment = json.loads((run / "environment.json").read_text())
         plugin = environment["LD_PRELOAD"]
-        other = str(build(api_of(_fetched(None, X86_64)[0]), UNCOUNTED))
+        other = str(build(api_of(_fetched(None, X86_64)[0]), WITHOUT[what]))
         with tempfile.TemporaryDirectory(prefix="clock-lab-") as folder:
             line = _repeated(argv, Path(folder), run, "threads=")
             sides = [(line, environment)]
@@ -610,6 +612,24 @@ def table_order() -> None:
                 )
 
 
+HAND_OVERS = 500_000
+
+
+def table_handovers() -> None:
+    """What a hand-over between two vCPUs costs in each way, without QEMU: the least of several processes."""
+    sources = [DATA / "carrier/turns.c", *map(c_file, ("carrier.c", "switch.c", "journal.c"))]
+    headers = [f"-I{folder}" for folder in c_folders()]
+    print("| way | CPU time, ns |\n|---|---|")
+    with tempfile.TemporaryDirectory(prefix="clock-lab-") as folder:
+        made = f"{folder}/turns"
+        argv = [*compiler().argv, "-std=c11", "-O3", *headers, *map(str, sources), "-o", made, "-lpthread"]
+        subprocess.run(argv, check=True)
+        for way in CARRIERS:
+            words = [made, way, "2", str(HAND_OVERS), "bare"]
+            seen = [subprocess.run(words, check=True, capture_output=True, text=True) for _ in range(TURNS)]
+            print(f"| {way} | {min(int(one.stdout.split()[-1]) for one in seen):,} |", flush=True)
+
+
 if __name__ == "__main__":
     tables: dict[str, Callable[[], None]] = {
         "truth": table_truth,
@@ -617,11 +637,12 @@ if __name__ == "__main__":
         "memory": table_memory,
         "order": table_order,
         "threads": table_threads,
+        "handovers": table_handovers,
     }
     if sys.argv[1:2] == ["seen"]:
         table_seen(sys.argv[2:])
-    elif sys.argv[1:2] == ["counts"]:
-        table_counts(sys.argv[2:])
+    elif (what := "".join(sys.argv[1:2])) in WITHOUT:
+        table_without(what, sys.argv[2:])
     else:
         for word in sys.argv[1:]:
             tables[word]()

@@ -21,16 +21,51 @@ FAULT_COPY static void halt_for(uint64_t us) {
     }
 }
 
+FAULT_COPY static struct thread *chosen(struct cpu *cpu, bool search) {
+    struct sched_entity *entity = sched->pick(cpu->index);
+    if (entity == NULL && search)
+        entity = sched->steal(cpu->index);
+    return entity ? (struct thread *)((char *)entity - offsetof(struct thread, entity)) : NULL;
+}
+
 // fault=halt-yield: one time in N (20) the CPU halts for 300 us, with the thread that yields (core/thread.c), or that
 // its tick preempts.
 FAULT_COPY struct thread *thread_choose_halted(struct cpu *cpu, bool search) {
     bool yields = !search;
     if (yields && sched_is_hit(20))
         halt_for(300);
-    struct sched_entity *entity = sched->pick(cpu->index);
-    if (entity == NULL && search)
-        entity = sched->steal(cpu->index);
-    return entity ? (struct thread *)((char *)entity - offsetof(struct thread, entity)) : NULL;
+    return chosen(cpu, search);
+}
+
+// fault=spin-yield: there it spins, with interrupts off.
+FAULT_COPY struct thread *thread_choose_spun(struct cpu *cpu, bool search) {
+    bool yields = !search;
+    if (yields && sched_is_hit(20))
+        delay_us(300);
+    return chosen(cpu, search);
+}
+
+// fault=busy-yield: there it computes something that nobody needs, and takes interrupts.
+FAULT_COPY struct thread *thread_choose_busy(struct cpu *cpu, bool search) {
+    bool yields = !search;
+    if (yields && sched_is_hit(20)) {
+        uint64_t sum = 0;
+        for (uint64_t until = now() + 300 * cycles_per_us; now() < until;) {
+            for (uint64_t i = 0; i < 500; i++) {
+                sum = (sum ^ i) * 0x100000001b3;
+                __asm__ volatile("" : "+r"(sum));
+            }
+            tlb_serve();
+            irq_on_for_a_moment();
+        }
+    }
+    return chosen(cpu, search);
+}
+
+// fault=late-poke: the handler of the interrupt with which CPUs ask each other to look at their queues takes 200 us.
+FAULT_COPY void thread_poked_late(void) {
+    delay_us(200);
+    this_cpu()->reschedule = true;
 }
 
 FAULT_COPY static void look(struct cpu *cpu) {

@@ -12,6 +12,9 @@ struct cpu;
 struct thread;
 
 struct thread *thread_choose_halted(struct cpu *cpu, bool search);
+struct thread *thread_choose_spun(struct cpu *cpu, bool search);
+struct thread *thread_choose_busy(struct cpu *cpu, bool search);
+void thread_poked_late(void);
 _Noreturn void thread_idle_late(void);
 _Noreturn void thread_idle_blind(void);
 void thread_ready_withheld(struct thread *thread, enum sched_why why);

@@ -15,19 +15,14 @@ from typing import Any
 import pytest
 
 from benchgate.base.system.qemu import Disk, Interface, disk_options
-from benchgate.build.toolchain import compiler
 from benchgate.insn.arguments import FINE, QUANTUM
 from benchgate.insn.log import AccessOrder, ClockLog
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.symbols import read_symbols
-from tests.kernelkit import BARE
-from tests.machines import PATIENCE_S
+from tests.kernelkit import stress
 from tests.memory_reference import Level, Place, Range, Shape
 from tools.clock_lab import BOOT_S, Debugger, burning, errands
 from tools.clock_lab import light_lab as lab
-
-SOURCE = Path(__file__).parents[1] / "data" / "stress"
-
 
 SOCKETS = Shape(
     l1d=Level(64, 8, 1),
@@ -65,10 +60,7 @@ class Result:
 
 @pytest.fixture(scope="module")
 def guest(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("stress") / "stress.elf"
-    sources = (f"-Wl,-T,{SOURCE / 'stress.ld'}", *map(str, (SOURCE / "start.S", *sorted(SOURCE.glob("*.c")))))
-    subprocess.run([*compiler().argv, *BARE, *sources, "-o", str(made)], check=True, timeout=PATIENCE_S)
-    return made
+    return stress(tmp_path_factory.mktemp("stress"))
 
 
 def boot(

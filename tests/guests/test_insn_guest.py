@@ -7,14 +7,11 @@ Several tests share a boot, because a run that repeats bit for bit is the same r
 from __future__ import annotations
 
 import os
-import time
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-import psutil
 import pytest
 
 from benchgate.build import programs
@@ -29,7 +26,6 @@ from benchgate.insn.profile import read_profile, read_stacks, top_table
 from benchgate.insn.symbols import linux_symbols, read_symbols
 from benchgate.insn.window import CALM
 from benchgate.plan import catalog
-from tests.machines import PATIENCE_S
 from tools.clock_lab import (
     CASES,
     PRIMES,
@@ -47,7 +43,6 @@ from tools.clock_lab import (
     light_lab as lab,
 )
 
-NAMED_THREADS = ("-name", "guest=lab,debug-threads=on")
 SMALL = PRIMES.format(hi=150_000)
 HOST_CPUS = len(os.sched_getaffinity(0))
 
@@ -132,58 +127,18 @@ class ThreadRules:
 # ---- one seed, one run
 
 
-@dataclass(frozen=True)
-class Moved:
-    """A run whose host CPU other processes took, and the host CPUs that it was on before and after that."""
-
-    boot: Boot
-    seen: tuple[set[int], ...]
-
-
 @pytest.fixture(scope="module")
-def moved() -> Moved:
-    """Two CPUs, seed 1: the boot that other tests repeat in other ways. While it runs, busy loops take the
-    host CPU that it is on."""
-    seen: list[set[int]] = []
-
-    def during(_folder: Path) -> None:
-        until(lambda: len(host_cpus_of_its_vcpus()) == 1)
-        seen.append(host_cpus_of_its_vcpus())
-        with burning(2, seen[0]):
-            until(lambda: len(host_cpus_of_its_vcpus() | seen[0]) == 2)
-        seen.append(host_cpus_of_its_vcpus())
-
-    watched = during if HOST_CPUS > 1 else None
-    boot = lab().boot("primes", 2, SMALL, seed=1, during=watched, extra=NAMED_THREADS)
-    return Moved(boot, tuple(seen))
+def busy() -> Boot:
+    """Two CPUs, seed 1: the boot that other tests repeat in other ways. Busy loops keep the host's CPUs."""
+    with burning(HOST_CPUS):
+        return lab().boot("primes", 2, SMALL, seed=1)
 
 
-def host_cpus_of_its_vcpus() -> set[int]:
-    """The host CPUs on which this process's only QEMU may run: one, or all while no CPU is chosen."""
-    (qemu,) = (child for child in psutil.Process().children() if "qemu" in child.name())
-    tasks = Path(f"/proc/{qemu.pid}/task").glob("*/comm")
-    vcpus = [int(task.parent.name) for task in tasks if task.read_text().startswith("CPU ")]
-    return set().union(*(os.sched_getaffinity(vcpu) for vcpu in vcpus))
-
-
-def until(answer: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not answer():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
-@pytest.mark.skipif(HOST_CPUS < 2, reason="needs two host CPUs, to see the run leave one of them")
-def test_a_serial_machine_uses_one_host_cpu_and_leaves_it_when_another_process_needs_it(moved: Moved) -> None:
-    assert len(moved.seen) == 2
-    assert moved.boot.window(2).work > 0
-
-
-def test_what_programs_do_is_counted_without_their_kernel(moved: Moved) -> None:
+def test_what_programs_do_is_counted_without_their_kernel(busy: Boot) -> None:
     """Each worker is a process, which the parent makes and which ends. They share nothing; meanwhile the
     kernel executes atomic instructions by the thousand."""
-    assert moved.boot.log is not None
-    counts = moved.boot.log.counts
+    assert busy.log is not None
+    counts = busy.log.counts
     assert counts is not None
     assert counts.total is not None
     clone, fork, exit_group = 56, 57, 231
@@ -196,7 +151,7 @@ def test_what_programs_do_is_counted_without_their_kernel(moved: Moved) -> None:
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Boot, Records]:
-    """The boot of `moved` again: with another build of the clock, under a debugger, with every recording."""
+    """The boot of `busy` again: with another build of the clock, under a debugger, with every recording."""
     folder = tmp_path_factory.mktemp("recorded")
     bench, observe, linux = lab(), folder / "observe", catalog.load_system("linux").observe
     assert linux is not None
@@ -216,10 +171,10 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Boot, Records]:
 
 
 def test_a_serial_run_repeats_bit_for_bit_with_another_build_a_debugger_and_recordings(
-    moved: Moved, recorded: tuple[Boot, Records]
+    busy: Boot, recorded: tuple[Boot, Records]
 ) -> None:
     """One boot for all: if one influenced the guest, the runs would differ."""
-    assert repeatable(recorded[0]) == repeatable(moved.boot)
+    assert repeatable(recorded[0]) == repeatable(busy)
 
 
 def test_the_events_of_the_window_leave_no_gap_and_a_waker_runs(recorded: tuple[Boot, Records]) -> None:

@@ -21,7 +21,7 @@ from benchgate.build.fetch import inputs
 from benchgate.build.programs import initramfs
 from benchgate.insn.arguments import ClockArguments, ClockRun, arguments
 from benchgate.insn.log_reader import read_log
-from benchgate.insn.machine_shape import capacities_of
+from benchgate.insn.machine_shape import capacities_of, shape_of
 from benchgate.insn.plugin import prepare
 from benchgate.plan import catalog
 from benchgate.run.argv import NO_CLOCK
@@ -119,19 +119,26 @@ def test_without_a_machine_linux_sees_one_node(images: Path) -> None:
     assert "node/node1/cpulist" not in result
 
 
-@pytest.mark.parametrize("guest", [AARCH64, RISCV64], ids=str)
+@pytest.mark.parametrize(
+    ("guest", "machine", "small"),
+    [(AARCH64, "biglittle8", 462), (RISCV64, "biglittle8", 462), (AARCH64, "biglittle8mem", 397)],
+    ids=str,
+)
 def test_linux_is_told_of_the_capacities_of_its_cpus(
-    guest: Architecture, images: Path, tmp_path: Path
+    guest: Architecture, machine: str, small: int, images: Path, tmp_path: Path
 ) -> None:
     """As the machine's file has them, which is Linux's own scale."""
-    system = linux(guest).on(catalog.load_machine("biglittle8") or pytest.fail("there is no such machine"))
+    system = linux(guest).on(catalog.load_machine(machine) or pytest.fail("there is no such machine"))
+    shape = tmp_path / "machine.shape"
+    shape.write_text(shape_of(system, 4))
     run = ClockRun(
         tmp_path / "clock.log",
         cpus=4,
         guest=guest,
         machine=system.qemu.machine,
+        shape=shape if system.memory_machine else None,
         capacities=capacities_of(system, 4),
     )
     result = seen(system, 4, images, arguments(prepare(qemu_for(guest)), run))
-    assert [result[f"cpu/cpu{cpu}/cpu_capacity"] for cpu in range(4)] == ["1024", "462", "1024", "462"]
+    assert [result[f"cpu/cpu{cpu}/cpu_capacity"] for cpu in range(4)] == ["1024", str(small)] * 2
     assert read_log(run.log).checks["told_capacities"] == 4

@@ -16,12 +16,15 @@ from benchgate.insn import arguments, plugin
 from benchgate.insn.log import AccessOrder
 from benchgate.insn.log_reader import read_log
 from benchgate.judge.judged_run import JudgedRun
-from benchgate.plan import catalog, machinefile
+from benchgate.plan import catalog
 from tests.ternkit import Bootkit, transcript
+from tests.unit.machines import with_memory
 from tools.clock_lab import Boot
 from tools.memory_lab import (
     CASES,
+    CHASE,
     INCREMENTS,
+    SHAPE,
     SHARING,
     STEPS,
     WRITES,
@@ -55,6 +58,12 @@ interrupt_ns: 500
 order: watch
 """
 """That of SHAPE (tools/memory_lab.py), but that Linux is told of it."""
+SLOW = 397
+WITH_A_SLOW_CPU = f"""\
+{MACHINE}cores:
+  - {{cpus: "0-2", capacity: 1024}}
+  - {{cpus: "3", capacity: {SLOW}}}
+"""
 OF_TWO = [one for one in SHARING if one[0] in ("padded", "shared", "increments") and one[1] == (0, 1)]
 REFERENCE = min(in_order(server(4), 4, apart) for apart in range(0, 102, 3))
 """The shortest time for an increment of packed counters at 4 CPUs."""
@@ -77,15 +86,24 @@ def test_each_step_takes_what_arithmetic_says(case: Case) -> None:
     check(case, values(booted(case)))
 
 
-@pytest.fixture(scope="module")
-def warm(tmp_path_factory: pytest.TempPathFactory) -> JudgedRun:
+def levels(folder: Path, text: str) -> JudgedRun:
     """The case `levels` from a snapshot, which is a quarter of the CPU time. Each CPU has a worker."""
-    machine = machinefile.parse(MACHINE, Path("levels.yaml"))
-    assert machine is not None
+    machine = with_memory(text, Path("levels.yaml"))
     linux = catalog.load_system("linux:start=warm").on(machine)
     pinned = replace(linux, boot=replace(linux.boot, append=f"{linux.boot.append} bench.pin=0,1,2,3"))
-    kit = Bootkit(tmp_path_factory.mktemp("warm"), inputs.qemu(), insn=True)
+    kit = Bootkit(folder, inputs.qemu(), insn=True)
     return kit.run(pinned, str(MEMORY), 4, {"case": "levels", "steps": STEPS})
+
+
+@pytest.fixture(scope="module")
+def warm(tmp_path_factory: pytest.TempPathFactory) -> JudgedRun:
+    return levels(tmp_path_factory.mktemp("warm"), MACHINE)
+
+
+@pytest.fixture(scope="module")
+def uneven(tmp_path_factory: pytest.TempPathFactory) -> JudgedRun:
+    """The same with an instruction of 1024 / SLOW ns on CPU 3."""
+    return levels(tmp_path_factory.mktemp("uneven"), WITH_A_SLOW_CPU)
 
 
 def test_each_step_of_a_warm_linux_takes_what_arithmetic_says(warm: JudgedRun) -> None:
@@ -93,6 +111,28 @@ def test_each_step_of_a_warm_linux_takes_what_arithmetic_says(warm: JudgedRun) -
     reports = transcript(warm).reports
     case = CASES[0]
     check(case, [[reports[cpu].values[f"v{n}"] for n in range(6)] for cpu in case.pins])
+
+
+def test_a_slow_cpu_waits_as_many_ns_for_each_level_as_another(uneven: JudgedRun) -> None:
+    """Only the instructions of a step take longer there."""
+    assert uneven.verified is not None, uneven.reason
+    reports = transcript(uneven).reports
+    for cpu, instruction, memory in ((0, 1.0, SHAPE.local), (3, 1024 / SLOW, SHAPE.remote)):
+        seen = [reports[cpu].values[f"v{n}"] / STEPS for n in range(4)]
+        due = [CHASE * instruction + latency - 1 for latency in (1, 5, 17, memory)]
+        assert seen == pytest.approx(due, rel=0.01), f"CPU {cpu}"
+
+
+def test_the_books_of_a_slow_cpu_have_its_instructions_and_its_waits(uneven: JudgedRun) -> None:
+    assert uneven.run.clock_log is not None
+    log = read_log(uneven.run.clock_log)
+    assert log.memory is not None
+    assert log.capacities == (1024, 1024, 1024, SLOW)
+    for c, (totals, capacity) in enumerate(zip(log.totals, log.capacities, strict=True)):
+        counted = totals.executed + totals.paused
+        waited = sum(sum(books[c].stalls.values()) for books in log.memory.phases.values())
+        assert waited > 0
+        assert totals.stalled == waited + counted * 1024 // capacity - counted
 
 
 def test_the_books_of_time_close(warm: JudgedRun) -> None:

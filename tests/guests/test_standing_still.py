@@ -67,6 +67,7 @@ def test_tern_itself_passes(observing: Bootkit, of: Asked) -> None:
     seen = stood(observing, "", of)
     assert seen.verdict.outcome is Word.PASS, seen.verdict.reason
     assert seen.run.metrics["settling"] < 1_000
+    assert seen.run.metrics["held"] == 0
 
 
 @pytest.mark.parametrize(
@@ -78,6 +79,8 @@ def test_tern_itself_passes(observing: Bootkit, of: Asked) -> None:
         ("late-look", FAN, 0),
         ("blind-idle", FAN, 0),
         ("drop-ipi", FAN, 0),
+        ("late-poke", TASKS, 0),
+        ("lock-hold:300", PAIRS, 0),
     ],
 )
 def test_a_kernel_that_stands_still_fails(observing: Bootkit, fault: str, of: Asked, longest: int) -> None:
@@ -86,14 +89,28 @@ def test_a_kernel_that_stands_still_fails(observing: Bootkit, fault: str, of: As
     assert seen.run.metrics["wasted_longest"] >= longest
 
 
+@pytest.mark.parametrize("fault", ["spin-yield", "busy-yield"])
+def test_a_cpu_that_stands_still_by_executing_is_held(observing: Bootkit, fault: str) -> None:
+    """300 us for each 20th of 4000 yields: 250 us of each are beyond what is free. The thread on the CPU
+    is named."""
+    seen = stood(observing, fault, TASKS)
+    assert (seen.verdict.outcome, seen.verdict.metric) == (Word.FAIL, "held"), seen.verdict.reason
+    assert seen.run.metrics["wasted"] < AT_MOST
+    held = [stretch for stretch in seen.books.held if stretch.stay >= 300_000]
+    assert len(held) > 100
+    assert sum(stretch.end - stretch.begin for stretch in held) > 0.98 * 250_000 * len(held)
+    assert seen.run.metrics["held"] > 0.5
+    assert {stretch.holder for stretch in held} <= {book.thread for book in seen.books.threads}
+
+
 @pytest.mark.parametrize(("fault", "of"), [("halt-yield", TASKS), ("withhold", PAIRS)])
 def test_without_the_clock_and_the_calls_nothing_is_seen_of_it(
     observing: Bootkit, fault: str, of: Asked, tmp_path: Path
 ) -> None:
     """The same record as earlier versions wrote it."""
     seen = stood(observing, fault, of)
-    text = (seen.run.run.folder / "threads.txt").read_text().replace("insn-threads 2", "insn-threads 1", 1)
-    new = ("halt ", "resume ", "ask ")
+    text = (seen.run.run.folder / "threads.txt").read_text().replace("insn-threads 3", "insn-threads 1", 1)
+    new = ("halt ", "resume ", "ask ", "stay ")
     lines = [line for line in text.splitlines(keepends=True) if not line.startswith(new)]
     (tmp_path / "threads.txt").write_text("".join(lines))
     before = conserved(thread_books(read_thread_events(tmp_path / "threads.txt"), explained=0))

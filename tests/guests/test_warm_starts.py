@@ -139,6 +139,8 @@ def log_of(folder: Path) -> ClockLog:
         ("kernel", "ideal"),
         ("kernel", "desktop8"),
         pytest.param("kernel", "biglittle8", marks=pytest.mark.long),
+        ("kernel", "biglittle8mem"),
+        pytest.param("linux", "biglittle8mem", marks=pytest.mark.long),
     ],
 )
 def test_a_restored_run_is_the_one_that_was_never_saved(word: str, machine: str, tmp_path: Path) -> None:

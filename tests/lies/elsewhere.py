@@ -414,7 +414,12 @@ ELSEWHERE = (
     _jumps("barrier", "x = bench_turns(x, share);", "static uint64_t weight(", phases=20),
     _jumps("dynamic", "uint64_t answer = bench_turns(random, cost);", "static uint64_t cost_of(", items=1000),
     _jumps("mapreduce", "bench_turns(bench_mix(i), data->grain)", "static void merge(", words=10_000),
-    _jumps("contend", "own = bench_turns(own, shared->delay);", "static void take(", takes=1000),
+    _jumps(
+        "contend",
+        "own = bench_turns(own, shared->delay);",
+        "__attribute__((noinline)) static void contend_take(",
+        takes=1000,
+    ),
     _jumps("locks", "own = bench_turns(own, asked.delay);", "static uint64_t larger(", takes=1000),
     _jumps(
         "spawn",

@@ -384,9 +384,9 @@ LOCKS = (
             "        while (__atomic_exchange_n(&shared->spin.taken, 1, __ATOMIC_ACQUIRE) != 0)\n            port_yield();\n        return;\n",
         ),
         (
-            "static void take(struct shared *shared) {",
+            "__attribute__((noinline)) static void contend_take(struct shared *shared) {",
             "static struct bench_lock other[2];\nstatic unsigned bench_word_of(const struct shared *shared) {\n"
-            "    return shared->count % 2 == 0;\n}\n\nstatic void take(struct shared *shared) {",
+            "    return shared->count % 2 == 0;\n}\n\n__attribute__((noinline)) static void contend_take(struct shared *shared) {",
         ),
         (
             "        bench_unlock(&shared->spin);\n    else if",

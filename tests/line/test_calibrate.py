@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 import pytest
 
 from benchgate.host.memory import curve
-from benchgate.plan import machinefile
 from tests.machines import PATIENCE_S
+from tests.unit.machines import with_memory
 
 SAID = ("measured", "told by the host", "assumed")
 
@@ -41,8 +41,7 @@ def test_it_ends_well_and_shows_its_progress(output: subprocess.CompletedProcess
 def test_the_file_has_every_cpu_of_this_process(
     folder: Path, output: subprocess.CompletedProcess[str]
 ) -> None:
-    machine = machinefile.parse((folder / "here.yaml").read_text(), folder / "here.yaml")
-    assert machine is not None, output.stderr
+    machine = with_memory((folder / "here.yaml").read_text(), folder / "here.yaml")
     assert machine.cpus == len(os.sched_getaffinity(0))
     assert machine.memory_local_ns >= machine.l2.latency_ns >= 1
 

@@ -14,7 +14,7 @@ from benchgate.evidence.files import MANIFEST, digest_of, files_below
 from benchgate.insn.machine_shape import FILE
 from benchgate.plan import machinefile
 from tests.line.sessions import Session, light_tern, run_benchgate, run_pytest
-from tests.unit.machines import DUO, UNEVEN
+from tests.unit.machines import BOTH, DUO, UNEVEN
 
 TEST = """\
 import pytest
@@ -35,6 +35,13 @@ def test_uneven(verdict):
 
 
 @pytest.mark.system("kernel.yaml")
+@pytest.mark.machine("./both.yaml")
+@pytest.mark.workload("tasks", steps=4000)
+def test_right_on_both(cell):
+    cell.require_verified()
+
+
+@pytest.mark.system("kernel.yaml")
 @pytest.mark.machine("ideal")
 @pytest.mark.workload("tasks", steps=4000)
 def test_right_on_ideal(cell):
@@ -52,6 +59,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
     light_tern(folder)
     (folder / "duo.yaml").write_text(DUO)
     (folder / "uneven.yaml").write_text(UNEVEN)
+    (folder / "both.yaml").write_text(BOTH)
     (folder / "test_rows.py").write_text(TEST)
     words = ("-rs", "--machine=./duo.yaml", "--clock=insn", "--smp=1,4,8", "--runs=1")
     done = run_pytest(folder, "test_rows.py", *words)
@@ -64,6 +72,7 @@ def test_rows_of_both_machines_are_told_apart(session: Session) -> None:
     assert verified == {
         *(("kernel-duo", cpus) for cpus in ("1", "4")),
         *(("kernel", cpus) for cpus in ("1", "4", "8")),
+        *(("kernel-both", cpus) for cpus in ("1", "4")),
         ("kernel-uneven", "4"),
     }, session.output
     assert "machine duo: it has 4 CPUs, fewer than 8" in session.output
@@ -89,13 +98,11 @@ def test_the_session_is_intact_and_keeps_the_machine(session: Session) -> None:
     code, output = run_benchgate(session.folder, "verify", session.folder)
     assert code == 0, output
     facts = json.loads((session.folder / "session.json").read_text())
-    assert {name: facts["machines"][name]["text"] for name in ("duo", "uneven")} == {
-        "duo": DUO,
-        "uneven": UNEVEN,
-    }
+    kept = {"duo": DUO, "uneven": UNEVEN, "both": BOTH}
+    assert {name: facts["machines"][name]["text"] for name in kept} == kept
     shapes = [path.parent.name for path in session.folder.glob(f"runs/*/{FILE}")]
     assert shapes
-    assert all("kernel-duo" in name for name in shapes)
+    assert all("kernel-duo" in name or "kernel-both" in name for name in shapes)
 
 
 def forged(session: Session, where: Path, *, everywhere: bool) -> Path:
@@ -124,9 +131,12 @@ def sealed(where: Path) -> Path:
     return where
 
 
-def test_a_bundle_with_other_speeds_of_its_cpus_is_refused(session: Session, tmp_path: Path) -> None:
-    text = UNEVEN.replace("300", "301")
-    made = recorded(session, tmp_path / session.folder.resolve().name, "uneven", text)
+@pytest.mark.parametrize(("name", "text"), [("uneven", UNEVEN), ("both", BOTH)])
+def test_a_bundle_with_other_speeds_of_its_cpus_is_refused(
+    session: Session, tmp_path: Path, name: str, text: str
+) -> None:
+    other = text.replace("capacity: 300", "capacity: 301")
+    made = recorded(session, tmp_path / session.folder.resolve().name, name, other)
     result, output = run_benchgate(tmp_path, "verify", sealed(made))
     assert result == 12, output
     assert "results.csv does not follow from the runs" in output

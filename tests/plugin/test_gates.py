@@ -464,7 +464,9 @@ def cases(rig: Rig) -> list[tuple[str, list[str]]]:
 def test_a_session_of_cells_alone_leaves_a_verdict_and_a_test_case_for_each(rig: Rig) -> None:
     result = rig.run("-k", "right")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["PASS: 2 of 2 verdicts", "PASS: 2 cells: 10 runs, all verified"])
+    result.stdout.fnmatch_lines(
+        ["PASS: 2 of 2 verdicts", "PASS: 2 tests that a cell is right: 10 runs, all verified"]
+    )
     assert result.stdout.str().count("not witnessed on lane tcg") == 1
     ids = [f"primes.hi-10000-fake-smp{cpus}-verified" for cpus in (1, 2)]
     assert verdicts(rig) == [(text, "PASS") for text in ids]

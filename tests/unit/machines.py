@@ -32,15 +32,19 @@ order: watch
 
 
 UNEVEN_FILE = Path("uneven.yaml")
-UNEVEN = """\
-name: uneven
-source: invented
-memory: none
+CORES = """\
 cores:
   - {cpus: "0,2", capacity: 1024}
   - {cpus: "1", capacity: 512}
   - {cpus: "3", capacity: 300}
 """
+BOTH = DUO.replace("name: duo", "name: both") + CORES
+"""The machine with memory, and with CPUs of three speeds."""
+UNEVEN = f"""\
+name: uneven
+source: invented
+memory: none
+{CORES}"""
 
 
 def uneven(text: str = UNEVEN) -> BareMachine:
@@ -52,8 +56,13 @@ def uneven(text: str = UNEVEN) -> BareMachine:
 
 def duo(**lines: str) -> Machine:
     """The machine, with other text for some of its keys."""
-    machine = machinefile.parse(changed(**lines), FILE)
-    assert machine is not None
+    return with_memory(changed(**lines), FILE)
+
+
+def with_memory(text: str, path: Path) -> Machine:
+    """The machine of a file that has a memory system."""
+    machine = machinefile.read(text, path)
+    assert isinstance(machine, Machine)
     return machine
 
 

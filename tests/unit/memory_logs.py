@@ -57,6 +57,18 @@ order window 3 120 1f40 170 1
 
 LOG = f"{HEADER}{BOOKS}check notes 3\nhost grants 17\nend 16691\nclosed\n"
 
+SLOW_CPU = LOG.replace("machine toy2\n", "machine toy2\ncapacity 0 1024\ncapacity 1 512\n")
+for more, before in (
+    (28883, "vcpu 1 time 21883"),
+    (15000, "halted 5000 stalled 8000"),
+    (5001, "halted 5000 stalled 4000"),
+    (9999, "spent window 1 executed 6000 paused 0 skipped 0 halted 0 stalled 4000"),
+):
+    assert SLOW_CPU.count(before) == 1
+    SLOW_CPU = SLOW_CPU.replace(before, f"{before.rpartition(' ')[0]} {more}")
+"""vCPU 1 takes 2 ns for each of its 7000 instructions, and waits for 8000 ns as before. The window begins
+within an instruction."""
+
 _NONE = (
     "transfer_cluster 0 transfer_across 0 transfer_socket 0 "
     "upgrade 0 busy 0 queue 0 atomic 0 walk 0 interrupt 0"

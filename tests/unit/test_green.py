@@ -84,7 +84,7 @@ def test_a_fail_is_never_hidden_behind_an_invalid_of_another_cell(others: tuple[
 def test_verified_is_a_pass_where_no_test_has_a_threshold() -> None:
     seen = session()
     assert headline(seen).startswith("PASS: 2 of 2 verdicts")
-    assert "PASS: 2 cells: 10 runs, all verified" in terminal.render(seen, 200)
+    assert "PASS: 2 tests that a cell is right: 10 runs, all verified" in terminal.render(seen, 200)
 
 
 def test_a_row_without_a_decision_is_no_pass_beside_one_that_has_one() -> None:

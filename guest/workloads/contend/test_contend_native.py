@@ -16,8 +16,8 @@ LIES = [
     *(
         Lie(
             "contend",
-            "static void take(struct shared *shared) {\n",
-            "static void take(struct shared *shared) {\n    if (shared->takes != 0)\n        return;\n",
+            "    if (!shared->parks) {\n        bench_lock(",
+            "    if (shared->takes != 0)\n        return;\n    if (!shared->parks) {\n        bench_lock(",
             "the result reported chain=|the sum of all workers reported takes=",
             {"lock": lock, "takes": 200, "hold": 1_000_000},
         )

@@ -23,7 +23,7 @@
 #define NODES_MAX 16u
 
 enum { TASK_HOME, TASK_MAY, TASK_GROUP };
-enum { VALUE_TURNS, VALUE_NUMBER, VALUE_LEFT };
+enum { VALUE_TURNS, VALUE_NUMBER };
 
 struct shared {
     uint64_t turns;
@@ -125,14 +125,13 @@ static void work(struct bench_job *job, unsigned worker, struct bench_slot *slot
         slot->value[VALUE_NUMBER] = bench_turns(worker, shared->turns);
         slot->value[VALUE_TURNS] = shared->turns;
     }
-    slot->value[VALUE_LEFT] = !(job->task[worker][TASK_HOME] >> port_cpu() & 1);
 }
 
 static unsigned result(struct bench_job *job, struct bench_field *fields) {
     uint64_t turns = 0, left = 0;
     for (unsigned k = 0; k < job->workers; k++) {
         turns += job->slot[k].value[VALUE_TURNS];
-        left += job->slot[k].value[VALUE_LEFT];
+        left += !(job->task[k][TASK_HOME] >> job->slot[k].cpu_end & 1);
     }
     fields[0] = (struct bench_field){"turns", turns, 0};
     fields[1] = (struct bench_field){"left", left, 0};
@@ -141,7 +140,7 @@ static unsigned result(struct bench_job *job, struct bench_field *fields) {
 
 static const char *const param_names[] = {"case", "nodes", "turns", "rounds", NULL};
 static const char *const task_names[] = {"home", "may", "group", NULL};
-static const char *const value_names[] = {"turns", "#number", "left", NULL};
+static const char *const value_names[] = {"turns", "#number", NULL};
 
 const struct bench_workload bench_workload = {
     .name = "overload",

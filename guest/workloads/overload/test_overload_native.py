@@ -19,6 +19,7 @@ LIES = [
     Lie("overload", "= bench_turns(worker, shared->turns);", "= worker;", "worker 0", {"case": "group"}),
     Lie("overload", "round = 1; round <=", "round = 1; round <", "worker 0", {"case": "wake"}),
     Lie("overload", "&shared->number[worker / 2],", "&shared->number[0],", "worker", {"case": "wake"}),
+    Lie("overload", "left += !(", "left += 1 + !(", "the result", {"case": "home"}),
     # threads that may not leave home, or begin elsewhere
     Lie("overload", "far = nodes / 2", "far = 0", "worker 0", {"case": "hops"}),
     Lie("overload", "k < hogs ? cpus_from((k + 1) * each, 1) : home", "home", "worker 0", {"case": "group"}),

@@ -60,8 +60,8 @@ or early."""
 RUSH = 25
 """Both limits are multiplied by this outside the marked window, to reach the window sooner."""
 SKIP = 100_000
-"""A loop that polls the TSC may skip this many ns at once outside the window. Each read is a trap, which
-costs the host up to 10 us, and in each boot Linux calibrates its timers in such loops for 0.2 s."""
+"""A loop that polls the TSC may skip this many ns at once outside the window. In each boot Linux calibrates
+its timers in such loops for 0.2 s."""
 DISK_OBJECT = ("-object", "main-loop,id=main-loop,thread-pool-min=1,thread-pool-max=1")
 """One thread does QEMU's jobs for disks, one after the other, and never ends (c/qemu/pool.h)."""
 
@@ -109,6 +109,8 @@ class ClockRun:
     explore: Path | None = None
     """The file that says where vCPUs are stalled (base/exploration.py); None if they are not."""
     patience_s: int = 60
+    carrier: str = ""
+    """How the vCPUs are run: one of log.CARRIERS. Empty: the first of them that works here."""
     quantum: int | None = None
     fine: int | None = None
     rush: int | None = None
@@ -121,6 +123,7 @@ def arguments(plugin: Path, run: ClockRun) -> ClockArguments:
     usual = {"quantum": QUANTUM, "fine": FINE, "rush": RUSH if run.marked else 1}
     some: dict[str, object] = {"machine": run.shape, "order": run.order.value, "explore": run.explore}
     some |= {"disks": int(run.disks), "caches": run.caches, "capacities": run.capacities}
+    some |= {"carrier": run.carrier}
     options: dict[str, object] = {
         "out": run.log,
         "seed": run.seed,

@@ -18,6 +18,10 @@ from benchgate.insn.explore_log import StallLog
 from benchgate.insn.memory_log import WINDOW, MemoryBooks
 from benchgate.insn.operations import ThreadOperations
 
+CARRIERS = ("fsbase", "prctl", "threads")
+"""How vCPUs are run (c/clock/carrier.h): on one thread of the host, whose context changes by an instruction
+or by a system call; or on a thread each."""
+
 
 class AccessOrder(StrEnum):
     """The treatment of accesses to memory that come in the wrong order."""
@@ -60,7 +64,7 @@ class VcpuTotals:
     """The time skipped in loops that spin on the TSC."""
     halted: int
     stalled: int = 0
-    """The time for which it waited for the machine's memory, or what its instructions took beyond 1 ns;
+    """The time for which it waited for the machine's memory, and what its instructions took beyond 1 ns each;
     0 on the ideal machine."""
     delayed: int = 0
     """The time for which an exploration stalled it."""
@@ -163,6 +167,8 @@ class ClockLog:
     end: int | None = None
     checks: Mapping[str, int] = field(default_factory=dict)
     """Self-check counters; a run repeats them exactly."""
+    carrier: str = ""
+    """How the vCPUs were run (c/clock/carrier.h); empty in logs of earlier versions."""
     host: Mapping[str, int] = field(default_factory=dict)
     """Counters that also depend on how the host scheduled threads."""
     refused: str = ""

@@ -68,6 +68,7 @@ class _LogReader:
         readers = self.activity, self.memory, self.explore, self.counted, self.operated
         self.parts = {word: read for reader in readers for word, read in reader.words.items()}
         self.counters: dict[str, dict[str, int]] = {"check": {}, "host": {}}
+        self.carrier = ""
         self.stuck: list[str] = []
         self.refused = ""
         self.start: tuple[int, int] | None = None
@@ -101,7 +102,7 @@ class _LogReader:
             "typed": self._typed,
             "vcpu": self._vcpu,
             "check": self._counter,
-            "host": self._counter,
+            "host": self._host,
             "end": self._end,
             "beat": self._pulse,
             "halted": self._pulse,
@@ -134,6 +135,7 @@ class _LogReader:
             unmeasured=MappingProxyType(dict(self.operated.unmeasured)),
             end=self.end,
             checks=MappingProxyType(self.counters["check"]),
+            carrier=self.carrier,
             host=MappingProxyType(self.counters["host"]),
             refused=self.refused,
             stuck=tuple(self.stuck),
@@ -249,6 +251,14 @@ class _LogReader:
         if len(words) != 3 or not _WORD.fullmatch(words[1]) or words[1] in counters:
             raise self.fail(f"expected `{words[0]} NAME VALUE`, each name once")
         counters[words[1]] = number(words[2], 2**64)
+
+    def _host(self, words: list[str]) -> None:
+        if words[1:2] != ["carrier"]:
+            self._counter(words)
+        elif len(words) != 3 or words[2] not in log.CARRIERS or self.carrier:
+            raise self.fail(f"expected `host carrier WAY`, once; a way is one of {', '.join(log.CARRIERS)}")
+        else:
+            self.carrier = words[2]
 
     def _end(self, words: list[str]) -> None:
         if len(words) != 2 or self.end is not None:

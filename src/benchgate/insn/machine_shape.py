@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from benchgate.base.errors import VerifyError
 from benchgate.base.system.guest_topology import memory_of
-from benchgate.base.system.machines import BareMachine, Cache, Machine, MemoryRange
+from benchgate.base.system.machines import Cache, Machine, MemoryRange
 from benchgate.base.system.systems import System
 
 VERSION = 1
@@ -30,8 +30,7 @@ def shape_of(system: System, cpus: int) -> str:
 
 def capacities_of(system: System, cpus: int) -> str:
     """What the plugin is told of CPUs of different speed; empty if the machine says nothing of them."""
-    machine = system.machine
-    return capacities_text(machine.capacities[:cpus]) if isinstance(machine, BareMachine) else ""
+    return "" if system.machine is None else capacities_text(system.machine.capacities[:cpus])
 
 
 def capacities_text(capacities: Sequence[int]) -> str:

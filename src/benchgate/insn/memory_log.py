@@ -63,6 +63,12 @@ class CpuBooks:
     stalls: Mapping[str, int]
     """Maps each of CLASSES to a time in ns."""
 
+    @property
+    def waited(self) -> int:
+        """The part of `spent.stalled` in which it waited. The rest is what instructions of a small CPU took
+        beyond 1 ns each."""
+        return sum(self.stalls.values())
+
 
 @dataclass(frozen=True, slots=True)
 class MemoryBooks:

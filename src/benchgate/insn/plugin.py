@@ -20,17 +20,17 @@ SOURCE = Path(__file__).parent / "c"
 """The folder of the plugin's sources. No two files below it have the same name."""
 _SOURCES = (
     *("lockstep.c", "clock_state.c", "clock_time.c", "clock_errands.c", "clock_watch.c", "clock_grants.c"),
-    *("clock_main.c", "clock_vcpu.c"),
+    *("clock_main.c", "clock_vcpu.c", "carrier.c", "switch.c"),
     *("arch_x86.c", "arch_riscv.c", "arch_arm.c", "blocks.c", "mmio.c"),
     *("access.c", "access_fetch.c", "access_books.c", "contention.c", "ram.c"),
-    *("counter.c", "spin.c", "placement.c", "journal.c", "marks.c", "console.c", "profile.c", "plugin.c"),
+    *("counter.c", "spin.c", "journal.c", "marks.c", "console.c", "profile.c", "plugin.c"),
     *("activity.c", "events.c", "tree.c", "stacks.c", "sharing.c", "lines.c", "explore.c", "delays.c"),
     *("memory_model.c", "memory_late.c", "memory_leave.c", "memory_wait.c", "memory_setup.c"),
     *("memory_books.c", "memory_cache.c", "memory_directory.c", "memory_queue.c", "memory_tlb.c"),
-    *("memory_shape.c", "memory_keep.c", "libc.c", "tsc.c", "pool.c", "talk.c", "typist.c"),
+    *("memory_shape.c", "memory_keep.c", "libc.c", "tsc.c", "thunk.c", "pool.c", "talk.c", "typist.c"),
     "device_tree.c",
     *("threads.c", "threads_guest.c", "threads_hooks.c", "threads_known.c", "threads_program.c"),
-    *("threads_trail.c", "counts.c", "callees.c", "tally.c", "polls.c"),
+    *("threads_trail.c", "threads_stays.c", "threads_text.c", "counts.c", "callees.c", "tally.c", "polls.c"),
     *("operations.c", "operators.c", "spans.c", "returns.c", "exchanges.c"),
 )
 FLAGS = (

@@ -31,9 +31,9 @@ _NAME = rf"(-|(?:[0-9a-f]{{2}}){{1,{LONGEST_NAME}}})"
 _MASK = r"(0|[1-9a-f][0-9a-f]{0,63})"
 _QUEUE = r"(-|0|[1-9][0-9]{0,8})"
 _TRAIL = r"(-|[0-9a-f]{1,16}(?:,[0-9a-f]{1,16}){0,7})"
-_HEADS = {"insn-threads 1": 1, "insn-threads 2": 2}
-"""The versions. The second one has the halts of the clock."""
-_HALTS = 2
+_HEADS = {"insn-threads 1": 1, "insn-threads 2": 2, "insn-threads 3": 3}
+"""The versions. The second one has the halts of the clock, the third one the stays in the kernel."""
+_HALTS, _STAYS = 2, 3
 _ONCE = re.compile(rf"(vcpus|start|open|close|full|end) {_N}")
 _FORMS = {
     "fork": re.compile(rf"fork {_N} {_N} {_N} {_N} {_NAME}"),
@@ -49,6 +49,7 @@ _FORMS = {
     "yield": re.compile(rf"yield {_N} {_N}"),
     "halt": re.compile(rf"halt {_N} {_N}"),
     "resume": re.compile(rf"resume {_N} {_N}"),
+    "stay": re.compile(rf"stay {_N} {_N} {_N}"),
 }
 
 
@@ -146,6 +147,13 @@ class HaltEvent(_OnCpu):
     is_begin: bool
 
 
+@dataclass(frozen=True, slots=True)
+class StayEvent(_OnCpu):
+    """Until here the vCPU executed the kernel, with the thread that it has, and no program."""
+
+    length: int
+
+
 ThreadEvent = (
     ForkEvent
     | NameEvent
@@ -158,6 +166,7 @@ ThreadEvent = (
     | ExitEvent
     | PromptEvent
     | HaltEvent
+    | StayEvent
 )
 
 
@@ -180,6 +189,8 @@ class ThreadEvents:
     """The time at which the guest began from a snapshot, and had threads already; None if it booted."""
     has_halts: bool = False
     """Whether the clock's halts are among the events; earlier versions did not record them."""
+    has_stays: bool = False
+    """The same of stays in the kernel."""
 
 
 def read_thread_events(path: Path) -> ThreadEvents:
@@ -213,7 +224,8 @@ class _ThreadLogReader:
             full=self.once.get("full"),
             end=self.once.get("end"),
             start=self.once.get("start"),
-            has_halts=version == _HALTS,
+            has_halts=version >= _HALTS,
+            has_stays=version >= _STAYS,
         )
 
     def _check_order(self) -> None:
@@ -288,6 +300,8 @@ def _event(number: int, line: str, words: tuple[str, ...]) -> ThreadEvent:
         return PromptEvent(number, int(words[0]), int(words[1]), is_yield=kind == "yield")
     if kind in ("halt", "resume"):
         return HaltEvent(number, int(words[0]), int(words[1]), is_begin=kind == "halt")
+    if kind == "stay":
+        return StayEvent(number, int(words[0]), int(words[1]), int(words[2]))
     event, reads = _EVENTS[kind]
     values = (read(word) for read, word in zip(reads, words[3:], strict=True))
     return event(number, *map(int, words[:3]), *values)

@@ -222,6 +222,9 @@ def _machine(top: Section) -> str:
     except BenchgateError as error:
         top.refuse(str(error), "machine")
         return ""
+    if machine is not None and len({*machine.capacities}) > 1:
+        why = "what a part loses in a mix could not be told from what it loses on a small CPU"
+        top.refuse(f"machine {machine.name} has CPUs of different speed: {why}", "machine")
     return "" if machine is None else word
 
 

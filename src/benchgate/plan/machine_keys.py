@@ -66,6 +66,16 @@ _NAMED: Table = {
     "name": name("part of the rows' names"),
     "source": Text("which machine the figures are of, for the reports"),
 }
+_CORES: Table = {
+    "cpus": Text('the CPUs that are equal, such as "0-3" or "0,2"'),
+    "capacity": Integer(
+        "how fast they are, on Linux's scale: an instruction takes 1024 / capacity ns",
+        low=1,
+        high=FULL_CAPACITY,
+    ),
+}
+_EQUAL = Block("equal CPUs", forms=(_CORES,))
+_SPEEDS = "its CPUs by their speed; CPU 0 has 1024"
 _WITH_MEMORY: Table = {
     **_NAMED,
     "cpus": Integer("how many", low=1, high=MAX_CPUS),
@@ -88,27 +98,16 @@ _WITH_MEMORY: Table = {
     "interrupt_ns": Integer("what an interrupt between CPUs costs its receiver", high=LONGEST_NS),
     "tlb": Block("each CPU's two TLBs, for data and for instructions", forms=(_TLB,), otherwise="none"),
     "order": Choice("how the order of accesses is kept", ORDERS, default=ORDERS[0]),
-}
-_CORES: Table = {
-    "cpus": Text('the CPUs that are equal, such as "0-3" or "0,2"'),
-    "capacity": Integer(
-        "how fast they are, on Linux's scale: an instruction takes 1024 / capacity ns",
-        low=1,
-        high=FULL_CAPACITY,
-    ),
+    "cores": Blocks(_SPEEDS, _EQUAL, otherwise="1 ns for every instruction"),
 }
 _WITHOUT: Table = {
     **_NAMED,
     "memory": Choice("no memory system at all", (NO_MEMORY,)),
-    "cores": Blocks(
-        "its CPUs by their speed; CPU 0 has 1024",
-        Block("equal CPUs", forms=(_CORES,)),
-        otherwise="any number of CPUs, and 1 ns for every instruction",
-    ),
+    "cores": Blocks(_SPEEDS, _EQUAL, otherwise="any number of CPUs, and 1 ns for every instruction"),
 }
 
 MACHINE = YamlFile(
-    "What the instruction clock simulates: memory, or CPUs of different speed. Latencies are whole ns.",
+    "What the instruction clock simulates: memory, CPUs of different speed, or both. Latencies are whole ns.",
     forms=(_WITH_MEMORY, _WITHOUT),
     name="machine",
     title="A machine",

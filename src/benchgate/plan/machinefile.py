@@ -14,7 +14,6 @@ import json
 import re
 from pathlib import Path
 
-from benchgate.base.errors import CatalogError
 from benchgate.base.system.guest_topology import FARTHEST, NEAR
 from benchgate.base.system.machines import (
     FULL_CAPACITY,
@@ -49,13 +48,6 @@ def load(path: Path) -> AnyMachine | None:
     return read(text_of(path), path)
 
 
-def parse(text: str, path: Path) -> Machine | None:
-    """The same for a file of which a memory system is asked for."""
-    if isinstance(machine := read(text, path), BareMachine):
-        raise CatalogError(f"{path}: machine {machine.name} has no memory system")
-    return machine
-
-
 def read(text: str, path: Path) -> AnyMachine | None:
     with yamlfile.collecting(yamlfile.parse(text, path, MACHINE)) as top:
         name, source = top.text("name"), top.text("source")
@@ -75,7 +67,8 @@ def _bare(top: Section, name: str, source: str, text: str) -> BareMachine:
     return BareMachine(name, source, capacities, file=top.path, text=text, digest=digest)
 
 
-def _capacities(top: Section) -> tuple[int, ...]:
+def _capacities(top: Section, stated: int | None = None) -> tuple[int, ...]:
+    """Reads the capacity of each CPU, of which there are as many as `stated`, or as are named."""
     groups: list[tuple[int, ...]] = []
     found = {0: FULL_CAPACITY}
     for section in top.sections("cores"):
@@ -86,7 +79,7 @@ def _capacities(top: Section) -> tuple[int, ...]:
         section.close()
     if "cores." in top.problems.guessed:
         return (FULL_CAPACITY,)
-    cpus = max(found) + 1
+    cpus = stated or max(found) + 1
     if cpus > MAX_CPUS:
         top.refuse(f"CPU {cpus - 1} is named; at most {MAX_CPUS} CPUs are supported", "cores")
     _check_partition(top, "cores", tuple(groups), cpus, successive=False)
@@ -103,8 +96,6 @@ def _check_name(top: Section, name: str) -> None:
 
 def _read(top: Section, name: str, source: str, text: str) -> Machine:
     _check_name(top, name)
-    if top.has("cores"):
-        top.refuse(f"not on a machine with a memory system; write `memory: {NO_MEMORY}`", "cores")
     cpus = top.integer("cpus")
     line = _power_of_two(top, "line")
     l1d, l1i, l2, l3 = _caches(top, line)
@@ -137,6 +128,7 @@ def _read(top: Section, name: str, source: str, text: str) -> Machine:
         tlb=_tlb(top),
         distances=_distances(top, len(nodes)),
         strict=top.choice("order") == ORDERS[1],
+        capacities=_capacities(top, cpus) if top.has("cores") else (),
         file=top.path,
         text=text,
         digest="",
@@ -149,8 +141,9 @@ def _digest(machine: Machine) -> str:
     fields = dataclasses.asdict(machine)
     of_file = ("name", "source", "file", "text", "digest")
     meaning = {key: value for key, value in fields.items() if key not in of_file}
-    if not machine.distances:
-        del meaning["distances"]  # machines from before this key keep their digests
+    for key in ("distances", "capacities"):
+        if not meaning[key]:
+            del meaning[key]  # machines from before this key keep their digests
     return hashlib.sha256(json.dumps(meaning, sort_keys=True).encode()).hexdigest()
 
 

@@ -58,6 +58,8 @@ class GateMark:
     """The metric of its gates, unless the mark takes `metric`."""
     lengths: tuple[str, ...] = ()
     """The settings that are lengths of time, written as `1ms`."""
+    shares: tuple[str, ...] = ()
+    """Those that are shares, written as `10%` or 0.1."""
     has_own_figure: bool = False
     """Whether the figure is neither the metric itself nor a ratio of two arms."""
     good: Good = "never"
@@ -223,12 +225,14 @@ TABLE: tuple[GateMark, ...] = (
         "work_conserving",
         "the share of all CPUs' time that was idle although a thread waited that may run there, and the "
         "longest such time of one CPU; also how long woken threads take on average to come to an idle CPU "
-        "(`settling`, by default 5 us at most); without `cpus`, at each CPU count",
+        "(`settling`, by default 5 us at most), and the share of time for which CPUs were in the kernel "
+        "for long although a thread waited (`held`, by default 20%); without `cpus`, at each CPU count",
         'at_most="0.5%", longest="1ms"',
-        takes=("at_most", "longest", "settling", "cpus"),
+        takes=("at_most", "longest", "settling", "held", "cpus"),
         needs=("at_most",),
         metric=WASTED,
         lengths=("longest", "settling"),
+        shares=("held",),
         good="always",
     ),
     GateMark(

@@ -198,8 +198,11 @@ def _settings(row: GateMark, given: MarkArguments) -> Params:
     for key in row.lengths:
         if key in words:
             words[key] = _length(row, key, words[key])
+    for key in row.shares:
+        if key in words:
+            words[key] = _share(row, key, words[key])
     for key, word in words.items():
-        if key not in row.lengths and not (isinstance(word, str) and word.isidentifier()):
+        if key not in (*row.lengths, *row.shares) and not (isinstance(word, str) and word.isidentifier()):
             raise UsageError(f"mark {row.name}: {key}={word!r} is not a word, as in {row.shown}")
     return tuple((key, str(word)) for key, word in words.items())
 
@@ -218,6 +221,15 @@ def _length(row: GateMark, key: str, value: object) -> str:
     except ValueError as error:
         raise UsageError(f"mark {row.name}: {key}: {error}") from None
     return str(word)
+
+
+def _share(row: GateMark, key: str, value: object) -> str:
+    """A share as a number from 0 to 1."""
+    is_percent = isinstance(value, str) and _PERCENT.fullmatch(value)
+    number = float(str(value)[:-1]) / 100 if is_percent else value
+    if not isinstance(number, int | float) or isinstance(number, bool) or not 0 <= number <= 1:
+        raise UsageError(f"mark {row.name}: {key}={value!r} is not a share such as `10%`")
+    return f"{round(number, 12):g}"
 
 
 def _count(mark: str, key: str, value: object) -> int:

@@ -20,8 +20,8 @@ from benchgate.base.snapshots import StartKind
 from benchgate.base.system.observe import ObserveDefinition
 from benchgate.base.system.systems import System, SystemKind
 from benchgate.base.workload.metrics import OF_THREADS, Metric
-from benchgate.base.workload.operations import functions
-from benchgate.base.workload.witness import PROGRAM, Promise, needs_events, of_program
+from benchgate.base.workload.operations import SpanRule
+from benchgate.base.workload.witness import Promise, needs_events, of_program
 from benchgate.base.workload.workloads import Workload
 from benchgate.plan.options import Options
 
@@ -123,12 +123,17 @@ class PlannedCell:
         return tuple(promise for promise in self.workload.promises if promise.is_made(params))
 
     @property
+    def operations(self) -> Mapping[str, SpanRule]:
+        """How the machine measures its histograms with its parameters."""
+        params = dict(self.cell.params)
+        return {name: rule for name, rule in self.workload.machine.items() if rule.is_made(params)}
+
+    @property
     def functions(self) -> tuple[tuple[str, str], ...]:
-        """What is counted at functions of its program, because a promise or an operation names them: the
-        name of each event, and the function."""
+        """What is counted at functions of its program, because a promise names them: the name of each event,
+        and the function."""
         names = (name for promise in self.promises for name in promise.names)
-        measured = (f"{PROGRAM}{name}" for name in functions(self.workload.machine.values()))
-        return tuple(dict.fromkeys(count for name in (*names, *measured) for count in of_program(name)))
+        return tuple(dict.fromkeys(count for name in names for count in of_program(name)))
 
     @property
     def guest(self) -> str:

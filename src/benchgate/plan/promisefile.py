@@ -7,8 +7,7 @@ of which a name decides nothing (base/workload/vacuous.py).
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from benchgate.base.text import suggestion
@@ -18,6 +17,7 @@ from benchgate.base.workload.vacuous import undecided_by
 from benchgate.base.workload.witness import COUNT, TIME, UNITS, Promise, Sees, Unit
 from benchgate.base.workload.workloads import ParamSpec
 from benchgate.base.yaml.yamlfile import Section
+from benchgate.plan.choices import read_when
 
 _MOST_PROMISES = 64
 
@@ -44,8 +44,7 @@ def _promise(words: Section, names: _ClaimNames) -> Promise:
         if not claims:
             words.fail("is missing: a claim, or a histogram", "claim")
     because = words.text("because")
-    with words.optional("when") as section:
-        when = {name: _words(section, name, names) for name in section.keys()}  # noqa: SIM118 - a Section
+    when = read_when(words, names.params)
     for claim in claims:
         _require_decisive(words, claim, names, when)
     words.close()
@@ -69,7 +68,8 @@ def _claim(words: Section, text: str, names: _ClaimNames) -> witness.Claim:
         claim = witness.parse(text, names.unit)
     except ValueError as error:
         words.fail(str(error), "claim")
-    if not any(witness.of_machine(name) for name in claim.names):
+    is_asked_for = claim.signs == ("==",)  # what was to be done, and not the guest, says the figure
+    if not is_asked_for and not any(witness.of_machine(name) for name in claim.names):
         words.fail(f"`{text}` names nothing that the machine saw: {_known(witness.MACHINE)}", "claim")
     return claim
 
@@ -95,22 +95,6 @@ def _tried(spec: ParamSpec, only: Sequence[str]) -> tuple[Fraction, ...]:
     default = spec.default if isinstance(spec.default, int) else low
     some = [int(word) for word in only] or [default, low, high, *(10**power for power in range(19))]
     return tuple(Fraction(value * size) for value in dict.fromkeys(some) if only or low <= value <= high)
-
-
-def _words(section: Section, name: str, names: _ClaimNames) -> tuple[str, ...]:
-    if name not in names.params:
-        section.fail(f"is no parameter; {suggestion(name, names.params, listed(names.params))}", name)
-    choices, result = names.params[name].choices, section.one_or_more(name)
-    for word in result:
-        if choices and word not in choices:
-            section.fail(f"`{word}` is no choice of it; {suggestion(word, choices, listed(choices))}", name)
-        if not choices and not re.fullmatch("[0-9]{1,18}", word):
-            section.fail(f"`{word}` is no value of it: a whole number", name)
-    return result
-
-
-def listed(names: Iterable[str]) -> str:
-    return f"there are {', '.join(names) or 'none'}"
 
 
 class _ClaimNames:

@@ -192,13 +192,16 @@ _CONTAINS: Table = {
 _CALLS_OF_OPERATION = f"at most {MOST_OF_OPERATION}: `syscalls.NAME`, `program.FUNCTION`"
 _OPERATION: Table = {
     "from": Texts(
-        f"the calls with whose entry a span begins; {_CALLS_OF_OPERATION}; or `wake` alone: the call in "
-        "which another thread woke this one"
+        f"the calls with whose entry a span begins; {_CALLS_OF_OPERATION}; or `wake`: the call in which "
+        "another thread woke this one; beside it, if values are recorded, the calls that may wake"
     ),
     "to": Texts(
         "the calls with whose exit it ends, the last one before the next span; "
-        f"{_CALLS_OF_OPERATION}. One that fails is none"
+        f"{_CALLS_OF_OPERATION}. One that fails is none. `record.N` alone: a value is what the program "
+        "records in its histogram N (from 0): the calls `from` since the last one, or the time since the "
+        "wake-up"
     ),
+    "when": _PROMISE["when"],
 }
 _EVERY: Table = {
     "name": name("as in the C"),

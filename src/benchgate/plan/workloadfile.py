@@ -30,8 +30,9 @@ from benchgate.base.workload.workloads import GUEST_FILES, SERVICE, Capture, Par
 from benchgate.base.yaml import yaml_nodes, yamlfile
 from benchgate.base.yaml.yaml_nodes import NAME
 from benchgate.base.yaml.yamlfile import Section
+from benchgate.plan.choices import listed
 from benchgate.plan.operations import read_operations
-from benchgate.plan.promisefile import listed, read_promises
+from benchgate.plan.promisefile import read_promises
 from benchgate.plan.workload_keys import BY_TOOL, DECIMALS, OF_WORKERS, WORKLOAD
 
 _PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z")
@@ -65,7 +66,7 @@ def load(path: Path) -> Workload:
         metrics=metrics,
         tool=tool,
         files=files,
-        machine=read_operations(top),
+        machine=read_operations(top, params),
         promises=read_promises(top, params, metrics),
         trusts=top.texts("trusts"),
         roles=top.texts("roles"),

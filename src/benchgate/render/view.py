@@ -386,7 +386,7 @@ def told_of(verdicts: Iterable[Verdict]) -> tuple[ToldVerdicts, ...]:
     ]
     for (word, how), same in right.items():
         runs = counted(sum(one.runs for one in same), "run")
-        text = f"{counted(len(same), 'cell')}: {runs}, {how}"
+        text = f"{counted(len(same), 'test')} that a cell is right: {runs}, {how}"
         told.append(ToldVerdicts(word, text, tuple(same)))
     return tuple(told)
 

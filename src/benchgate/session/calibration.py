@@ -109,14 +109,14 @@ def _readable(
     what was measured, and says so."""
     made = draft(description, seen)
     try:
-        machine = machinefile.parse(text(made), path)
+        machine = machinefile.read(text(made), path)
     except CatalogError as error:
         why = f"what the host tells of itself is left out, because a machine file cannot hold it: {error}"
         known = description.is_virtual, description.model
         bare = HostDescription(description.cpus, (), (), (), (), (), *known)
         made = draft(bare, replace(seen, missing=(*seen.missing, one_line(why, 300))))
-        machine = machinefile.parse(text(made), path)
-    assert machine is not None  # it has a memory system
+        machine = machinefile.read(text(made), path)
+    assert isinstance(machine, Machine)  # a draft has a memory system
     return machine, made
 
 

@@ -59,7 +59,7 @@ from benchgate.session.rejudging import remembered
 from benchgate.session.rejudging.trust import TrustedPrograms
 from benchgate.session.remarks import guest_notes, idle_cpus_notes, machine_notes
 from benchgate.session.resume import ResumingRunner
-from benchgate.session.sweep import PlannedRun, ends_sweep, first_runs
+from benchgate.session.sweep import PlannedRun, ends_group, first_runs
 from benchgate.session.workbench import Workbench
 
 
@@ -203,7 +203,7 @@ class MeasuringSession:
 
         def jobs() -> Iterator[AttemptJob]:
             for attempt in group:
-                if unjudged or ends_sweep(judged):
+                if unjudged or ends_group(judged):
                     return
                 yield self._job(attempt)
 

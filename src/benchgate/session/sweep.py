@@ -79,9 +79,15 @@ class SweepResult:
 _T = TypeVar("_T")
 
 
-def ends_sweep(runs: Iterable[JudgedRun]) -> bool:
+def ends_group(runs: Iterable[JudgedRun]) -> bool:
     """True after an invalid run: its arm is INVALID, and more runs cannot change that."""
-    return any(judged.outcome in (Outcome.INVALID, Outcome.CRASHED) for judged in runs)
+    return bool(_refused(runs))
+
+
+def _refused(runs: Iterable[JudgedRun]) -> frozenset[str]:
+    """The ids of the cells with an invalid run."""
+    wrong = (Outcome.INVALID, Outcome.CRASHED)
+    return frozenset(judged.run.cell.id for judged in runs if judged.outcome in wrong)
 
 
 def run_sweep(sweep: SweepPlan, options: Options, policy: Policy, lab: Lab, seed: int) -> SweepResult:
@@ -135,8 +141,17 @@ class _State:
 
     @property
     def ended(self) -> bool:
-        """True after an invalid run, and if the host disturbs more runs than can be replaced."""
-        return ends_sweep(self.runs) or GateInput(self.arms(), self.policy, self.bounds).too_many_void
+        """True if no run can decide anything, and if the host disturbs more runs than can be replaced."""
+        return not self.open or GateInput(self.arms(), self.policy, self.bounds).too_many_void
+
+    @property
+    def open(self) -> frozenset[str]:
+        """The cells whose runs can still decide something: after an invalid run those of the other gates."""
+        refused = _refused(self.runs)
+        if not refused:
+            return frozenset(self.cells)
+        used = [frozenset(cell.id for cell in gate.cells) for gate in self.gates]
+        return frozenset().union(*(cells for cells in used if not cells & refused))
 
     def arms(self) -> dict[str, Arm]:
         return arms(self.sweep.pairs, [*self.earlier, *self.runs], self.sweep.declared)
@@ -157,7 +172,8 @@ class _State:
         first = {cell_id: runs_of(planned, self.options) for cell_id, planned in self.cells.items()}
         needs = self._needs() if self.options.gates else {}
         target = {cell_id: max(first[cell_id], needs.get(cell_id, 0)) for cell_id in self.cells}
-        return {cell_id: count for cell_id, count in target.items() if self._good(cell_id) < count}
+        still = self.open
+        return {cell: count for cell, count in target.items() if cell in still and self._good(cell) < count}
 
     def _needs(self) -> Mapping[str, int]:
         """The runs that gates still need. On the wall-time lanes a further look must begin in time."""
@@ -179,7 +195,8 @@ class _State:
             for group in _cut(wishes, 1 if alone else len(wishes)):
                 if self.ended:
                     return
-                self._attempt(group)
+                if useful := [wish for wish in group if wish.cell_id in self.open]:
+                    self._attempt(useful)
             if not self.ended:
                 self._take_capacity()
 

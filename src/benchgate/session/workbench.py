@@ -211,7 +211,7 @@ def completed(text: str, planned: PlannedCell, program: Path | None) -> str:
     """What the clock sees of this kernel, with what this cell's workload asks for."""
     calls = planned.observe.calls if planned.observe else {}
     text = with_program(text, program, planned.functions) if program else text
-    return with_operations(text, planned.workload.machine, calls, program)
+    return with_operations(text, planned.operations, calls, program)
 
 
 def require_counts(cells: Collection[PlannedCell]) -> None:

@@ -4,12 +4,14 @@
 
 #include <string.h>
 
-extern uint64_t waited; // instructions in loops that wait
+extern uint64_t waited;  // instructions in loops that wait
+extern uint64_t stalled; // waits for memory, in ns
 
 void begin(unsigned capacity) {
     struct clock_options options = {.rules = {.count = 1, .quantum = 1000, .fine = 100, .rush = 1}};
     options.capacity[0] = capacity;
     memset(clock_vcpus, 0, sizeof clock_vcpus);
+    stalled = 0;
     clock_setup(&options);
     lockstep_appear(&clock_machine, 0);
     lockstep_main_idle(&clock_machine, LOCKSTEP_NEVER);
@@ -18,6 +20,16 @@ void begin(unsigned capacity) {
 
 void execute(uint64_t count) {
     counter_write(0, counter_read(0) + count);
+}
+
+// Its access to memory takes so long, as in access.c.
+void stall(uint64_t ns) {
+    counter_write(0, counter_read(0) + clock_units(0, ns));
+    stalled += ns;
+}
+
+bool at_limit(void) {
+    return counter_read(0) >= COUNTER_TRIGGER;
 }
 
 // How many instructions it may execute in so many ns.

@@ -108,6 +108,8 @@ void disk(unsigned me) {
     if (me == 0) {
         find();
         transfers();
+        while (steps) // it goes on for ever
+            in8(DATA + STATUS);
         done = true;
         return;
     }

@@ -69,7 +69,7 @@ def test_each_console(console: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "machine", ["ideal", "biglittle8", "desktop8", "manycore64", "ordered", "server2x16"]
+    "machine", ["ideal", "biglittle8", "biglittle8mem", "desktop8", "manycore64", "ordered", "server2x16"]
 )
 @pytest.mark.parametrize(
     "name", ["linux", "kernel", "kernel:sched=rr", "linux:arch=riscv64", "linux:arch=aarch64"]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchgate.base.errors import VerifyError
-from benchgate.insn.log import ClockMark, ConsoleInput, LateSightings, VcpuTotals, VcpuWork
+from benchgate.insn.log import CARRIERS, ClockMark, ConsoleInput, LateSightings, VcpuTotals, VcpuWork
 from benchgate.insn.log_reader import read_log
 
 COMPLETE = """insn-clock 1
@@ -52,6 +52,30 @@ def test_a_complete_log_is_read(path: Path) -> None:
     assert (log.end, dict(log.checks), dict(log.host)) == (9400, {"notes": 3}, {"grants": 17})
     assert log.closed
     assert log.problem == ""
+
+
+@pytest.mark.parametrize("way", ["", *CARRIERS])
+def test_a_log_says_how_the_vcpus_were_run_and_an_older_one_does_not(path: Path, way: str) -> None:
+    line = f"host carrier {way}\n" if way else ""
+    path.write_text(COMPLETE.replace("beat 0\n", f"{line}beat 0\n"), encoding="ascii")
+    log = read_log(path)
+    assert (log.carrier, dict(log.host)) == (way, {"grants": 17})
+
+
+@pytest.mark.parametrize(
+    "line", ["host carrier", "host carrier boat", "host carrier prctl 1", 2 * "host carrier prctl\n"]
+)
+def test_a_way_that_does_not_exist_or_comes_twice_is_refused(path: Path, line: str) -> None:
+    path.write_text(COMPLETE.replace("beat 0\n", f"{line}\n"), encoding="ascii")
+    with pytest.raises(VerifyError, match="expected `host carrier WAY`, once"):
+        read_log(path)
+
+
+def test_how_the_vcpus_were_run_is_not_part_of_what_repeats(path: Path) -> None:
+    path.write_text(COMPLETE.replace("beat 0\n", "host carrier prctl\n"), encoding="ascii")
+    one = read_log(path)
+    path.write_text(COMPLETE, encoding="ascii")
+    assert one.repeatable == read_log(path).repeatable
 
 
 def test_a_log_of_a_killed_qemu_has_marks_and_no_totals(path: Path) -> None:

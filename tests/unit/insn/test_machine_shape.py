@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from benchgate.base.errors import VerifyError
 from benchgate.base.system.machines import MemoryRange
 from benchgate.insn.machine_shape import CpuPlace, capacities_of, places_in, shape, shape_of
 from benchgate.plan import catalog
-from tests.unit.machines import duo, uneven
+from tests.unit.machines import BOTH, duo, uneven, with_memory
 
 WHOLE = """\
 benchgate-machine 1
@@ -77,3 +79,9 @@ def test_a_machine_without_memory_has_no_shape_and_the_capacities_of_the_first_c
     on = linux.on(uneven())
     assert (shape_of(on, 3), capacities_of(on, 3)) == ("", "1024:512:1024")
     assert (capacities_of(linux, 3), capacities_of(linux.on(duo()), 3)) == ("", "")
+
+
+def test_a_machine_with_both_has_both() -> None:
+    on = catalog.load_system("linux").on(with_memory(BOTH, Path("both.yaml")))
+    assert shape_of(on, 2) == shape_of(catalog.load_system("linux").on(duo()), 2).replace("duo", "both")
+    assert capacities_of(on, 4) == "1024:512:1024:300"

@@ -159,6 +159,10 @@ def test_the_scores_of_each_shipped_application_are_comparable_over_its_inputs()
         (SMALL + "scaling: prime\n", "s.yaml:7: scaling: `prime` is no application; there are primes"),
         (SMALL + "system: nope\n", "s.yaml:7: system: system `nope` is not known"),
         (SMALL + "machine: biglittle8\n", "s.yaml:7: machine: machine biglittle8 has no memory system"),
+        (
+            SMALL + "machine: biglittle8mem\n",
+            "s.yaml:7: machine: machine biglittle8mem has CPUs of different speed: what a part loses",
+        ),
         (SMALL + "machine: laptop\n", "s.yaml:7: machine: machine `laptop` is not known"),
         (SMALL + "capacity: {dsk: 1}\n", "s.yaml:7: capacity.dsk: is no resource"),
         *(

@@ -12,8 +12,8 @@ from benchgate import insn
 from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.system.machines import LONGEST_NS, SLOWEST_GB_S, BareMachine, Cache, Node, Tlb
 from benchgate.plan import catalog
-from benchgate.plan.machinefile import MOST_SETS, parse, read
-from tests.unit.machines import DUO, FILE, UNEVEN, UNEVEN_FILE, changed, duo, uneven
+from benchgate.plan.machinefile import MOST_SETS, read
+from tests.unit.machines import CORES, DUO, FILE, UNEVEN, changed, duo, uneven, with_memory
 
 SHAPE_READER = Path(insn.__file__).parent / "c/memory/memory_shape.c"
 
@@ -42,8 +42,7 @@ def test_a_machine_of_one_cpu_needs_no_transfers() -> None:
     text = text.replace(
         '  - {cpus: "0-1", memory: 75}\n  - {cpus: "2-3", memory: 25}\n', '  - {cpus: "0", memory: 100}\n'
     )
-    machine = parse(text, FILE)
-    assert machine is not None
+    machine = with_memory(text, FILE)
     assert (machine.transfer_socket_ns, machine.memory_remote_ns) == (3, 50)
 
 
@@ -120,7 +119,7 @@ def test_a_file_that_contradicts_itself_is_refused_with_file_line_and_key(
     with pytest.raises(
         CatalogError, match=re.escape(f"duo.yaml:{message}") if message[0].isdigit() else message
     ):
-        parse(changed(**lines), FILE)
+        read(changed(**lines), FILE)
 
 
 @pytest.mark.parametrize(
@@ -134,30 +133,35 @@ def test_a_file_that_contradicts_itself_is_refused_with_file_line_and_key(
 )
 def test_nodes_must_hold_every_cpu_and_all_memory(old: str, new: str, message: str) -> None:
     with pytest.raises(CatalogError, match=re.escape(f"duo.yaml:{message}")):
-        parse(DUO.replace(old, new), FILE)
+        read(DUO.replace(old, new), FILE)
 
 
 def test_all_problems_of_a_file_are_told_at_once() -> None:
     with pytest.raises(CatalogError) as caught:
-        parse(changed(line="48", atomic_ns="x", l2="{size: 4K, ways: 4}"), FILE)
+        read(changed(line="48", atomic_ns="x", l2="{size: 4K, ways: 4}"), FILE)
     assert str(caught.value).startswith("duo.yaml: 3 problems:")
 
 
 def test_the_digest_is_of_the_meaning() -> None:
-    named = parse("# another comment\n" + changed(name="other", source="elsewhere"), FILE)
-    assert named is not None
+    named = with_memory("# another comment\n" + changed(name="other", source="elsewhere"), FILE)
     assert named.digest == duo().digest
     assert duo(atomic_ns="5").digest != duo().digest
 
 
 def test_the_ideal_machine_has_no_memory_system() -> None:
     assert catalog.load_machine("ideal") is None
-    assert parse("name: mine\nsource: none\nmemory: none\n", FILE) is None
+    assert read("name: mine\nsource: none\nmemory: none\n", FILE) is None
 
 
 @pytest.mark.parametrize(
     ("name", "cpus", "sockets", "nodes"),
-    [("desktop8", 8, 1, 1), ("server2x16", 32, 2, 2), ("server4x8", 32, 4, 4), ("manycore64", 64, 1, 4)],
+    [
+        ("desktop8", 8, 1, 1),
+        ("biglittle8mem", 8, 1, 1),
+        ("server2x16", 32, 2, 2),
+        ("server4x8", 32, 4, 4),
+        ("manycore64", 64, 1, 4),
+    ],
 )
 def test_the_shipped_machines_are_what_their_names_say(
     name: str, cpus: int, sockets: int, nodes: int
@@ -177,10 +181,11 @@ def test_each_shipped_machine_says_where_its_figures_come_from() -> None:
         machine = catalog.load_machine(name)
         if machine is None or machine.source.startswith("by definition"):
             continue
-        if isinstance(machine, BareMachine):
+        if machine.capacities:
             assert "arch/arm64/boot/dts/" in machine.text, name
+        if isinstance(machine, BareMachine):
             continue
-        assert re.search(r"github\.com/|AnandTech|AMD|Intel", machine.text), name
+        assert re.search(r"github\.com/|AnandTech|AMD|Intel|rk3588-base", machine.text), name
         assert "Assumption" in machine.text, name
 
 
@@ -205,7 +210,7 @@ def test_the_machine_ordered_costs_nothing() -> None:
 def test_a_wrong_cpu_list_is_the_only_problem_that_is_told() -> None:
     """Which transfers there are depends on it, so none of them is called missing."""
     with pytest.raises(CatalogError) as caught:
-        parse(changed(clusters='["0-1", "x"]', transfer="{cluster_ns: 20}"), FILE)
+        read(changed(clusters='["0-1", "x"]', transfer="{cluster_ns: 20}"), FILE)
     assert str(caught.value).startswith("duo.yaml:9: clusters: not a list of CPUs: 'x'")
     assert "transfer" not in str(caught.value)
 
@@ -233,8 +238,7 @@ def with_distances(*rows: str) -> str:
 
 
 def test_distances_are_read_and_are_part_of_the_meaning() -> None:
-    machine = parse(with_distances("10 30", "30 10"), FILE)
-    assert machine is not None
+    machine = with_memory(with_distances("10 30", "30 10"), FILE)
     assert (duo().distances, machine.distances) == ((), ((10, 30), (30, 10)))
     assert machine.digest != duo().digest
 
@@ -260,7 +264,7 @@ def test_machines_without_distances_keep_their_digests() -> None:
 )
 def test_distances_that_no_machine_has_are_refused(rows: tuple[str, ...], message: str) -> None:
     with pytest.raises(CatalogError, match=re.escape(f"distances: {message}")):
-        parse(with_distances(*rows), FILE)
+        read(with_distances(*rows), FILE)
 
 
 # ---- CPUs of different speed
@@ -306,16 +310,38 @@ def test_a_list_of_no_cores_is_refused() -> None:
         uneven(UNEVEN[: UNEVEN.index("cores:")] + "cores: []\n")
 
 
-def test_cores_and_a_memory_system_are_not_modelled_together() -> None:
-    with pytest.raises(
-        CatalogError, match="20: cores: not on a machine with a memory system; write `memory: none`"
-    ):
-        read(f'{DUO}cores: [{{cpus: "0-3", capacity: 1024}}]\n', FILE)
+def test_a_machine_with_memory_may_have_cpus_of_different_speed() -> None:
+    plain, both = duo(), with_memory(DUO + CORES, FILE)
+    assert (plain.capacities, both.capacities) == ((), (1024, 512, 1024, 300))
+    assert both.digest != plain.digest
+    assert with_memory(DUO + CORES.replace("300", "301"), FILE).digest != both.digest
+    assert replace(both, capacities=(), text="", digest="") == replace(plain, text="", digest="")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"3", capacity', '"3-4", capacity', "cores: CPU 4 is named, but there are 4 CPUs, from 0"),
+        ('"0,2", capacity', '"0", capacity', "cores: CPU 2 is in none of them"),
+        ("1024}", "1023}", "cores: CPU 0 has capacity 1023, not 1024"),
+    ],
+)
+def test_the_cores_are_the_cpus_of_the_memory_system(old: str, new: str, message: str) -> None:
+    assert CORES.count(old) == 1
+    with pytest.raises(CatalogError, match=re.escape(f"duo.yaml:20: {message}")):
+        read(DUO + CORES.replace(old, new), FILE)
+
+
+def test_machines_from_before_cores_beside_memory_keep_their_digests() -> None:
+    """As sessions of 2026-11-28 have recorded them."""
+    digests = {name: catalog.load_machine(name) for name in ("desktop8", "biglittle8")}
+    assert {name: machine.digest[:16] for name, machine in digests.items() if machine} == {
+        "desktop8": "8e77e6d46de5685e",
+        "biglittle8": "5fa3a6aff85925ea",
+    }
 
 
 def test_a_memory_system_that_is_asked_for_must_be_there() -> None:
-    with pytest.raises(CatalogError, match=r"uneven\.yaml: machine uneven has no memory system"):
-        parse(UNEVEN, UNEVEN_FILE)
     with pytest.raises(UsageError, match="machine biglittle8 has no memory system"):
         catalog.memory_machine("biglittle8")
 
@@ -325,3 +351,10 @@ def test_the_capacities_of_biglittle8_are_those_of_its_source() -> None:
     machine = catalog.load_machine("biglittle8")
     assert isinstance(machine, BareMachine)
     assert machine.capacities == (1024, 592 * 1844 // 2362) * 4
+
+
+def test_the_capacities_of_biglittle8mem_are_those_of_its_source() -> None:
+    """The small cores: 530 of 1024 at 1800 MHz of 2400 MHz."""
+    machine = catalog.memory_machine("biglittle8mem")
+    assert machine is not None
+    assert machine.capacities == (1024, 530 * 1800 // 2400) * 4

@@ -141,6 +141,8 @@ def conserving(**kwargs: object) -> MarkArguments:
         ({"at_most": 0}, 0.0, ()),
         ({"longest": "1ms"}, 0.005, (("longest", "1ms"),)),
         ({"longest": 2000}, 0.005, (("longest", "2000ns"),)),
+        ({"held": "12.5%"}, 0.005, (("held", "0.125"),)),
+        ({"held": 0.2}, 0.005, (("held", "0.2"),)),
     ],
 )
 def test_work_conserving_takes_a_share_and_a_length(
@@ -182,6 +184,9 @@ def test_a_limit_and_a_comparison_are_read() -> None:
         ("work_conserving", conserving(at_most="0.5"), "at_most='0.5': wasted takes a share such as `0.5%`"),
         ("work_conserving", conserving(longest="1 min"), "longest: '1 min' is not a length of time"),
         ("work_conserving", conserving(longest=True), "longest: 'True' is not a length of time"),
+        ("work_conserving", conserving(held="120%"), "held='120%' is not a share"),
+        ("work_conserving", conserving(held=True), "held=True is not a share"),
+        ("work_conserving", conserving(held="1ms"), "held='1ms' is not a share"),
         ("work_conserving", MarkArguments((), {}), "the argument `at_most` is missing"),
         ("work_conserving", conserving(metric="work"), "no argument `metric`"),
         ("limit", limit(at_most="5%"), "at_most: '5%' is not a length of time"),

@@ -7,14 +7,16 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import CatalogError
-from benchgate.base.workload.operations import SpanRule, functions
+from benchgate.base.workload.operations import SpanRule
+from benchgate.base.workload.workloads import ParamSpec
 from benchgate.base.yaml import yamlfile
 from benchgate.plan.operations import read_operations
 from benchgate.plan.workload_keys import WORKLOAD
 
 
 def read(text: str) -> dict[str, SpanRule]:
-    return dict(read_operations(yamlfile.parse(f"machine: {text}\n", Path("mine.yaml"), WORKLOAD)))
+    section = yamlfile.parse(f"machine: {text}\n", Path("mine.yaml"), WORKLOAD)
+    return dict(read_operations(section, {"rps": ParamSpec("rps", 0)}))
 
 
 def test_spans_of_calls_and_of_wake_ups() -> None:
@@ -26,7 +28,17 @@ def test_spans_of_calls_and_of_wake_ups() -> None:
     }
     assert not found["a"].is_wake
     assert found["b"].is_wake
-    assert functions(found.values()) == ("send", "take")
+    assert found["a"].record is found["b"].record is None
+
+
+def test_values_that_the_program_records() -> None:
+    wake = '{from: [wake, program.post], to: [record.1], when: {rps: "0"}}'
+    found = read(f"{{a: {wake}, b: {{from: [program.run], to: [record.0]}}}}")
+    assert found["a"] == SpanRule(("wake", "program.post"), ("record.1",), {"rps": ("0",)})
+    assert (found["a"].record, found["b"].record) == (1, 0)
+    assert found["a"].is_made({"rps": 0})
+    assert not found["a"].is_made({"rps": 3})
+    assert found["b"].is_made({"rps": 3})
 
 
 @pytest.mark.parametrize(
@@ -35,6 +47,10 @@ def test_spans_of_calls_and_of_wake_ups() -> None:
         ("{a: {from: [write], to: [syscalls.read]}}", r"`write` is neither"),
         ("{a: {from: [syscalls.write], to: [wake]}}", r"`wake` is neither"),
         ("{a: {from: [wake, syscalls.write], to: [syscalls.read]}}", r"`wake` stands alone"),
+        ("{a: {from: [wake], to: [record.4]}}", r"`record.4` is neither"),
+        ("{a: {from: [record.0], to: [syscalls.read]}}", r"`record.0` is neither"),
+        ("{a: {from: [wake], to: [syscalls.read, record.0]}}", r"`record.NUMBER` stands alone"),
+        ('{a: {from: [wake], to: [record.0], when: {rpm: "0"}}}', r"rpm"),
         ("{a: {from: [], to: [syscalls.read]}}", r"expected 1 to 32 calls"),
         ("{a: {from: [syscalls.write]}}", r"expected 1 to 32 calls|is missing"),
         (f"{{{'a' * 33}: {{from: [wake], to: [syscalls.read]}}}}", r"not the name of a histogram"),

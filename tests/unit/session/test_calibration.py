@@ -24,13 +24,12 @@ from benchgate.host.memory.host_description import CacheDescription, HostDescrip
 from benchgate.host.memory.meter import MeterSample
 from benchgate.host.noise import HostSnapshot
 from benchgate.host.topology import CpuIsolation, HostTopology, LogicalCpu
-from benchgate.plan import machinefile
 from benchgate.session import calibration
 from benchgate.session.calibration import disturbances, sheet, stairs_of
 from tests.unit.host.memory.curves import THREE, curve
 from tests.unit.host.memory.madeup import MadeUp
 from tests.unit.host.memory.madeup import told as told_of
-from tests.unit.machines import UNEVEN
+from tests.unit.machines import UNEVEN, with_memory
 
 
 @pytest.fixture(autouse=True)
@@ -59,8 +58,7 @@ def calibrated(measure: MadeUp | None = None, out: str = "host.yaml") -> str:
 
 def test_it_writes_a_machine_its_curves_and_a_picture() -> None:
     text = calibrated()
-    machine = machinefile.parse(Path("host.yaml").read_text(), Path("host.yaml"))
-    assert machine is not None
+    machine = with_memory(Path("host.yaml").read_text(), Path("host.yaml"))
     assert (machine.name, machine.l2.size, machine.l2.latency_ns) == ("host", 1 << 20, 4)
     assert list(load_curves(Path("host.csv"))) == ["huge"]
     assert ElementTree.parse("host.svg").getroot().tag.endswith("svg")
@@ -158,8 +156,7 @@ def test_a_machine_without_memory_agrees_with_no_curve(tmp_path: Path) -> None:
 
 
 def test_the_file_of_another_machine_does_not_agree_with_this_curve() -> None:
-    machine = machinefile.parse(OTHER, Path("other.yaml"))
-    assert machine is not None
+    machine = with_memory(OTHER, Path("other.yaml"))
     assert len(calibration.against(machine, curve())) >= 3
 
 
@@ -301,8 +298,7 @@ def test_a_measurement_that_no_file_can_hold_is_left_out_and_the_rest_kept(
     done = calibration.calibrate(
         Path("host.yaml"), quick=True, say=lambda _: None, measure=Odd(kind=kind, value=value)
     )
-    machine = machinefile.parse(Path("host.yaml").read_text(), Path("host.yaml"))
-    assert machine is not None
+    machine = with_memory(Path("host.yaml").read_text(), Path("host.yaml"))
     assert (machine.l2.size, machine.l2.latency_ns, machine.memory_local_ns) == (1 << 20, 4, 95)
     assert f"{key}: " in Path("host.yaml").read_text()
     assert machine.bandwidth_gb_s == (0 if kind == "stream" else pytest.approx(4 * (20 + 8 * 0.1)))
@@ -322,8 +318,7 @@ def test_an_interrupt_of_another_pair_is_kept() -> None:
 
     text = calibrated(Once())
     assert "interrupt_ns, CPUs 0-1: 1,629,947 was measured, which is not usable" in text
-    machine = machinefile.parse(Path("host.yaml").read_text(), Path("host.yaml"))
-    assert machine is not None
+    machine = with_memory(Path("host.yaml").read_text(), Path("host.yaml"))
     assert machine.interrupt_ns == 800
 
 
@@ -336,15 +331,14 @@ def test_a_curve_without_a_usable_point_is_no_measurement(tmp_path: Path, value:
 
 def test_a_slow_memory_has_a_limit_that_is_not_zero() -> None:
     calibrated(Odd(kind="stream", value=30e6))
-    machine = machinefile.parse(Path("host.yaml").read_text(), Path("host.yaml"))
-    assert machine is not None
+    machine = with_memory(Path("host.yaml").read_text(), Path("host.yaml"))
     assert machine.bandwidth_gb_s == pytest.approx(0.03)
 
 
 def test_another_cluster_is_no_nearer_than_the_last_cache() -> None:
     near = {frozenset((number, two)): 6.0 for number in range(4) for two in range(4) if number != two}
     calibrated(MadeUp(clusters=((0, 1), (2, 3)), transfer_ns=near))
-    assert machinefile.parse(Path("host.yaml").read_text(), Path("host.yaml")) is not None
+    assert with_memory(Path("host.yaml").read_text(), Path("host.yaml"))
 
 
 @pytest.mark.parametrize(
@@ -369,16 +363,13 @@ def test_what_a_host_tells_and_no_file_can_hold_is_left_out(
 ) -> None:
     monkeypatch.setattr(host_description, "read", lambda _: dataclasses.replace(told_of(), **change))
     done = calibration.calibrate(Path("host.yaml"), quick=True, say=lambda _: None, measure=MadeUp())
-    machine = machinefile.parse(Path("host.yaml").read_text(), Path("host.yaml"))
-    assert machine is not None
+    machine = with_memory(Path("host.yaml").read_text(), Path("host.yaml"))
     assert machine.memory_local_ns == 95
     assert "what the host tells of itself is left out, because a machine file cannot hold it: " in done.text
 
 
 def machine() -> Machine:
-    result = machinefile.parse(OTHER, Path("other.yaml"))
-    assert result is not None
-    return result
+    return with_memory(OTHER, Path("other.yaml"))
 
 
 def texts(kinds: list[str], decides: str) -> list[str]:

@@ -1,6 +1,5 @@
 """The loop of a sweep with a fake lab: which runs it makes, in which order, and when it stops."""
 
-import re
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -65,7 +64,7 @@ class FakeLab:
         self.groups.append(len(group))
         given: list[JudgedRun] = []
         for attempt in group:
-            if sweep.ends_sweep(given):
+            if sweep.ends_group(given):
                 return
             given.append(self._attempt(attempt))
             yield given[-1]
@@ -282,14 +281,25 @@ def test_one_invalid_run_ends_the_sweep_and_no_verdict_passes() -> None:
     assert "worker 1 counted 5 primes" in result.verdicts[0].reason
 
 
-def test_a_gate_with_too_few_runs_has_the_reason_of_the_invalid_arm() -> None:
+@pytest.mark.parametrize("at_once", [1, 4])
+def test_an_invalid_run_does_not_end_the_gates_of_other_arms(at_once: int) -> None:
     ground = replace(GROUND, pins=(0, 1, 2, 3))
-    lab = FakeLab(smp4="worker 3 never reported")
+    lab = FakeLab(at_once, smp4="worker 3 never reported")
     result = sweep.run_sweep(reseat(the_plan(2, 4), ground, Options()), Options(), POLICY, lab, seed=1)
     two, four = result.verdicts
-    assert (two.outcome, four.outcome) == (Word.INVALID, Word.INVALID)
-    assert re.search("smp2/smp1: too few runs, .* ended at primes-linux-smp4: ", two.reason)
-    assert "worker 3 never reported" in two.reason
+    assert (two.outcome, four.outcome) == (Word.PASS, Word.INVALID)
+    assert "worker 3 never reported" in four.reason
+    assert ids(lab).count("4") == 1
+    assert ids(lab).count("1") >= 5
+
+
+def test_an_arm_that_every_gate_uses_ends_the_sweep() -> None:
+    ground = replace(GROUND, pins=(0, 1, 2, 3))
+    lab = FakeLab(smp1="no end line")
+    result = sweep.run_sweep(reseat(the_plan(2, 4), ground, Options()), Options(), POLICY, lab, seed=1)
+    assert [verdict.outcome for verdict in result.verdicts] == [Word.INVALID, Word.INVALID]
+    assert ids(lab).count("1") == 1
+    assert ids(lab).count("2") + ids(lab).count("4") <= 2
 
 
 def test_a_verdict_before_an_invalid_run_of_another_arm_is_kept() -> None:

@@ -273,6 +273,7 @@ atomic_ns: 4
 interrupt_ns: 500
 tlb: {entries: 1536, ways: 12, walk_ns: 10}
 order: strict
+cores: [{cpus: "0", capacity: 1024}, {cpus: "1", capacity: 397}]
 """,
     "name: plain\nsource: a test\nmemory: none\n",
     """\

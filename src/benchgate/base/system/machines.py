@@ -96,6 +96,8 @@ class Machine:
     """What the guest is told of how far each node is from each; empty for the ratio of the latencies."""
     strict: bool
     """Whether accesses to memory are kept in order, whatever that costs."""
+    capacities: tuple[int, ...]
+    """As of a BareMachine; empty if an instruction takes 1 ns on every CPU."""
     file: Path
     text: str
     """The text of the file."""

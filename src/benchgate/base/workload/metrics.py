@@ -105,6 +105,7 @@ WINDOWS = {
 """The metrics of every workload. Their unit is the run's."""
 
 WASTED, WASTED_LONGEST, SETTLING, SCHED_WAIT = "wasted", "wasted_longest", "settling", "sched_wait"
+HELD = "held"
 """`sched_wait` is also the name of a run's histogram of waits, which is in ns whatever the guest counts."""
 OF_THREADS = {
     one.name: one
@@ -134,6 +135,16 @@ OF_THREADS = {
             of=WASTED,
             about="how long woken threads took on average to come to their idle CPU, up to 10 us each time: "
             "idle time that is not in `wasted`",
+        ),
+        Metric(
+            HELD,
+            MetricKind.SHARE,
+            MetricDirection.LESS,
+            SHARE,
+            of="kernel",
+            per="cpus",
+            about="the share of all CPUs' time in the kernel, beyond 50 us at a stretch, although a thread "
+            "waited that may run there",
         ),
         Metric(
             f"{SCHED_WAIT}_p99",

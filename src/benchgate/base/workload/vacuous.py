@@ -4,9 +4,11 @@ Takes a claim and the values of its parameters; gives the first name of the gues
 value never matters. It is searched for, not proved: a name decides if there are values of all other names and
 two of its own, of which the claim holds with one and not with the other. So it does not matter how a name is
 made to vanish (a factor of 0, a difference with itself, the smaller one of it and 0). The values are from
-nothing to more than a machine does, and agree with each other: a part is never larger than its whole. No
-length and no size is nothing, because a claim that only 0 breaks says nothing of any length. Nothing fails,
-and two calls give the same.
+nothing to more than a machine does, and agree with each other: a part is never larger than its whole, and
+what has one unit, of a window, of a length in it or of the instructions that it took, is not more than a
+thousand times as large as another. So a bound that is so far away that no run comes near is found, too. No
+length and no size is nothing, because a claim that only 0 breaks says nothing of any length; and what is
+executed is never less than a thousand instructions. Nothing fails, and two calls give the same.
 """
 
 from __future__ import annotations
@@ -16,15 +18,19 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise, product
 
-from benchgate.base.workload.witness import COUNT, RUN, Claim, ClaimTerm, Unit, of_machine
+from benchgate.base.workload.witness import COUNT, OUTSIDE, RUN, TIME, Claim, ClaimTerm, Unit, of_machine
 
 _SOME = (10**6, 0, 10**12, 1, 10**3, 10**9, 10**15, 2, 16, 10**4, 10**5, 3, 100, 7, 10**7)
 """What counts may be, the most telling values first; the largest one in ns is eleven days."""
 _LENGTHS = (10**6, 10**12, 10**3, 10**9, 10**15, 10, 10**4, 10**5, 2 * 10**6, 10**7, 100)
 """What ns and bytes may be."""
+_LONGEST = 10**12
+"""No length is longer, in ns: no window lasts for a quarter of an hour of the guest's time."""
+_EXECUTED = ("instructions", "worked", "programs", OUTSIDE)
+_LEAST_EXECUTED, _MOST_OUTSIDE, _APART = 1000, 10**9, 1000
 _RATES = tuple(Fraction(value, 10**9) for value in _SOME[3:])
 _CPUS = (2, 1, 8, 100)
-_WHOLES = {"work": "total", "worked": "instructions"}
+_WHOLES = {"work": "total", "worked": "instructions", "spun": "programs"}
 _FAMILY_OF = {
     "least": "most.",
     "most": "printed.",
@@ -43,8 +49,9 @@ def undecided_by(claim: Claim, params: Mapping[str, Sequence[Fraction]]) -> str:
     units = {name: unit for side in claim.sides for name, unit in _names(side)}
     given = {**params, **{name: tuple(map(Fraction, _CPUS)) for name in RUN}}
     values = {name: given[name] if name in given else _values(unit) for name, unit in units.items()}
-    asked = (name for name in units if name not in given)
-    return next((name for name in asked if not _decides(claim, name, values)), "")
+    asked = [name for name in units if name not in given]
+    lengths = [name for name in asked if units[name] == TIME]
+    return next((name for name in asked if not _decides(claim, name, values, lengths)), "")
 
 
 def _names(term: ClaimTerm) -> Iterator[tuple[str, Unit]]:
@@ -60,16 +67,31 @@ def _values(unit: Unit) -> tuple[Fraction, ...]:
     return tuple(map(Fraction, _SOME if unit == COUNT else _LENGTHS))
 
 
-def _decides(claim: Claim, name: str, values: Mapping[str, Sequence[Fraction]]) -> bool:
+def _decides(
+    claim: Claim, name: str, values: Mapping[str, Sequence[Fraction]], lengths: Sequence[str]
+) -> bool:
     others, parts = [other for other in values if other != name], tuple(_parts(values))
     few = next(n for n in range(len(_SOME), 0, -1) if n ** len(others) <= _MOST_WORLDS or n == 1)
     for chosen in product(*(values[other][:few] for other in others)):
         world = dict(zip(others, chosen, strict=True))
         own = (*values[name], *_edges(claim, name, world))
         worlds = ({**world, name: value} for value in own)
-        if len(set(_outcomes(claim, worlds, parts))) > 1:
+        likely = (world for world in worlds if _is_likely(world, lengths))
+        if len(set(_outcomes(claim, likely, parts))) > 1:
             return True
     return False
+
+
+def _is_likely(world: Mapping[str, Fraction], lengths: Sequence[str]) -> bool:
+    known = [world[name] for name in lengths]
+    executed = [world[name] for name in _EXECUTED if name in world and name != OUTSIDE]
+    outside = world.get(OUTSIDE, Fraction(0))
+    if max(known, default=0) > min(_LONGEST, _APART * min(known, default=_LONGEST)):
+        return False
+    if min(executed, default=_LEAST_EXECUTED) < _LEAST_EXECUTED or outside > _MOST_OUTSIDE:
+        return False
+    named = sum(value for name, value in world.items() if name.startswith("syscalls."))
+    return outside <= _APART * min(executed, default=_MOST_OUTSIDE) and named <= world.get("syscalls", named)
 
 
 def _edges(claim: Claim, name: str, world: Mapping[str, Fraction]) -> Iterator[Fraction]:

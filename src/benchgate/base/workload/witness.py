@@ -17,6 +17,8 @@ from enum import StrEnum
 from fractions import Fraction
 from itertools import pairwise
 
+from benchgate.base.workload.operations import is_chosen
+
 LONGEST, DEEPEST, LARGEST = 300, 24, 2**200
 """The most characters of a claim, how deep its parentheses go, and the largest number that comes of it."""
 SIGNS = {"<=": operator.le, ">=": operator.ge, "==": operator.eq, "<": operator.lt, ">": operator.gt}
@@ -138,7 +140,7 @@ class Promise:
         return bool(self.histogram) or any(name.startswith("away.") for name in self.names)
 
     def is_made(self, params: Mapping[str, object]) -> bool:
-        return all(str(params.get(name)) in words for name, words in self.when.items())
+        return is_chosen(self.when, params)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +169,7 @@ MACHINE: Mapping[str, tuple[Unit, str]] = {
     "instructions": (COUNT, "instructions of all CPUs"),
     "worked": (COUNT, "instructions of all CPUs outside of loops that only wait"),
     "programs": (COUNT, "instructions of user programs"),
+    "spun": (COUNT, "instructions of user programs in loops that only wait, and each of their `pause`s"),
     "spaces": (COUNT, "how often a CPU got another address space"),
     "faults": (COUNT, "page faults"),
     "switches": (COUNT, "how often a CPU went from one thread to another"),

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from benchgate.base.system import observe
-from benchgate.base.workload.operations import PROGRAM, SYSCALLS, WAKE, SpanRule
+from benchgate.base.workload.operations import PROGRAM, RECORDER, SYSCALLS, WAKE, SpanRule
 from benchgate.insn.symbols import NO_SYMBOLS, Symbols, addresses_of, read_symbols
 
 _START = ("s_start", "_start")
@@ -41,10 +41,14 @@ def with_operations(
     lines, own = text.splitlines(), _OwnCalls(calls, read_symbols(program) if program else NO_SYMBOLS)
     more = [f"restart {calls[_RESTART].number}"] if _RESTART in calls else []
     for name, operation in operations.items():
-        begins = (WAKE,) if operation.is_wake else own.lines(operation.begins)
-        ends = own.lines(operation.ends)
-        if begins and ends:
-            sides = (*(f"from {call}" for call in begins), *(f"to {call}" for call in ends))
+        begins, ends = own.lines(operation.begins), own.lines(operation.ends)
+        if operation.record is not None:
+            records, ends = own.records(operation.record), () if operation.is_wake else begins
+        else:
+            records = ()
+        begins = (WAKE, *begins) if operation.is_wake else begins
+        if begins and (ends or records):
+            sides = (*(f"from {call}" for call in begins), *(f"to {call}" for call in ends), *records)
             more += [f"operation {name}", *sides]
     return "\n".join([*lines[:-1], *more, lines[-1], ""])
 
@@ -54,6 +58,10 @@ class _OwnCalls:
         self._calls = {f"{SYSCALLS}{name}": call.number for name, call in calls.items()}
         places = zip(program.names, program.addresses, program.ends, strict=True)
         self._functions = {f"{PROGRAM}{name}": (begin, end) for name, begin, end in places}
+
+    def records(self, number: int | None) -> tuple[str, ...]:
+        place = self._functions.get(f"{PROGRAM}{RECORDER}")
+        return () if number is None or place is None else (f"record {number} {place[0]:x}",)
 
     def lines(self, names: Iterable[str]) -> tuple[str, ...]:
         names = tuple(dict.fromkeys(names))

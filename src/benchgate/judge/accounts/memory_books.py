@@ -117,7 +117,7 @@ def parts_of(run: RunBooks) -> Mapping[str, int]:
     """Adds up what all vCPUs spent in the window."""
     of = run.books.phases[WINDOW]
     result = {
-        EXECUTED: sum(books.spent.executed for books in of),
+        EXECUTED: sum(books.spent.executed + books.spent.stalled - books.waited for books in of),
         **{
             cause: sum(books.stalls[name] for books in of for name in names)
             for cause, names in CAUSES.items()

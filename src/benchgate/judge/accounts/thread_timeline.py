@@ -17,6 +17,12 @@ from benchgate.insn.symbols import NO_SYMBOLS, Symbols
 from benchgate.judge.accounts.thread_sketch import MOST_ROWS, ThreadSketch, busiest, sketch
 from benchgate.judge.accounts.threads.accounting import books_of_run, conserved
 from benchgate.judge.accounts.threads.books import CpuBook, ThreadBook, ThreadBooks, ThreadWait, WastedTime
+from benchgate.judge.accounts.threads.wasted_causes import (
+    NOTHING_WASTED,
+    WastedAccount,
+    named_books,
+    wasted_account,
+)
 from benchgate.judge.accounts.timeline import ChosenRun, chosen, facts_of
 from benchgate.judge.judged_run import JudgedRun, counted_by_cell
 from benchgate.judge.run_files import THREAD_EVENTS, RunFiles
@@ -62,6 +68,8 @@ class ThreadTimeline(ChosenRun):
     """Of the threads in `late`."""
     symbols: Symbols = NO_SYMBOLS
     """Of the addresses in `late`."""
+    account: WastedAccount = NOTHING_WASTED
+    """How the wasted time began, and who waited."""
 
 
 def thread_timelines(
@@ -82,6 +90,7 @@ def _timeline(
     books = books_of_run(RunFiles(raw), explained=MOST_LATE)
     if books is None:
         return None
+    known = symbols(raw)
     trails = {place for wait in books.waits if wait.wake for place in wait.wake.trail}
     most = min(max(boxes * (raw.cell.cpus + MOST_ROWS), FEWEST_BOXES), MOST_BOXES)
     return ThreadTimeline(
@@ -96,7 +105,8 @@ def _timeline(
         begin=books.begin,
         late=books.waits,
         names=_named_in(books),
-        symbols=symbols(raw).containing(trails),
+        symbols=known.containing(trails),
+        account=wasted_account([named_books(books, known)]),
     )
 
 

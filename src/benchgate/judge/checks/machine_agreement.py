@@ -14,10 +14,11 @@ from pathlib import Path
 from benchgate.base import exploration
 from benchgate.base.errors import VerifyError
 from benchgate.base.exploration import Exploration
-from benchgate.base.system.machines import FULL_CAPACITY, IDEAL, Machine
+from benchgate.base.system.machines import IDEAL, Machine
 from benchgate.base.system.systems import System
 from benchgate.insn import machine_shape
 from benchgate.insn.log import ClockLog
+from benchgate.judge.checks.balance import beyond_1_ns, slowed_ns
 from benchgate.judge.run_files import ARGV, RunFiles
 
 
@@ -54,10 +55,9 @@ def files_of_plugins(argv: tuple[str, ...], option: str) -> list[str]:
 
 def _has_speeds(log: ClockLog) -> bool:
     """True if all instructions of a vCPU together have taken what its capacity says, to the ns."""
-    counts = [(one.executed + one.paused, one.stalled) for one in log.totals]
     return all(
-        beyond == count * FULL_CAPACITY // capacity - count
-        for (count, beyond), capacity in zip(counts, log.capacities, strict=False)
+        slowed_ns(log, vcpu) == beyond_1_ns(totals.executed + totals.paused, capacity)
+        for vcpu, (totals, capacity) in enumerate(zip(log.totals, log.capacities, strict=False))
     )
 
 

@@ -29,6 +29,14 @@ class Slack:
 
     below_ns: int = 0
     above_ns: int = 0
+    drift: Fraction = Fraction(0)
+    """By which share of a length, too: the guest's clock goes faster or slower than the machine's."""
+
+    def least(self, length: Fraction) -> Fraction:
+        return length * (1 - self.drift) - self.below_ns
+
+    def most(self, length: Fraction) -> Fraction:
+        return length * (1 + self.drift) + self.above_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +58,13 @@ def contradiction(said: Histogram, tick: Fraction, spans: MeasuredSpans, slack: 
         return f"{said.count:,} values, but the machine measured {seen.count:,}"
     mine, inner, outer = _ranks(said, tick), _ranks(spans.inner), _ranks(spans.outer)
     for rank, (_, most, _), (least, _, _) in _pairs(mine, inner, unseen):
-        if most + slack.below_ns < least:
+        if most < slack.least(least):
             return (
                 f"value {rank:,} of {said.count:,} is at most {_shown(most)} ns, but the machine measured at "
                 f"least {_shown(least)} ns"
             )
     for rank, (_, most, _), (least, _, _) in _pairs(outer, mine, 0):
-        if least > most + slack.above_ns:
+        if least > slack.most(most):
             return (
                 f"value {rank:,} of {said.count:,} is at least {_shown(least)} ns, but the machine "
                 f"measured at most {_shown(most)} ns"
@@ -66,8 +74,8 @@ def contradiction(said: Histogram, tick: Fraction, spans: MeasuredSpans, slack: 
 
 def _of_sums(said: Histogram, tick: Fraction, spans: MeasuredSpans, slack: Slack) -> str:
     count, mine = said.count, said.sum * tick
-    least = spans.inner.sum - count * (slack.below_ns + tick)
-    most = spans.outer.sum + count * (slack.above_ns + tick)
+    least = spans.inner.sum * (1 - slack.drift) - count * (slack.below_ns + tick)
+    most = spans.outer.sum * (1 + slack.drift) + count * (slack.above_ns + tick)
     if least <= mine <= most:
         return ""
     return (

@@ -18,6 +18,7 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.runs import VerifiedRun
 from benchgate.base.statistics.histogram import Histogram, bucket_of
 from benchgate.base.workload.metrics import (
+    HELD,
     NS,
     OF_THREADS,
     SCHED_WAIT,
@@ -42,6 +43,8 @@ def thread_metrics(books: ThreadBooks) -> dict[str, float]:
     own = {WASTED: idle.share, WASTED_LONGEST: float(idle.longest)}
     if books.has_halts:
         own[SETTLING] = idle.settling / idle.settled if idle.settled else 0.0
+    if books.has_stays:
+        own[HELD] = idle.held / idle.time if idle.time else 0.0
     of_waits = {name: thread.at for name, thread in OF_THREADS.items() if thread.of == SCHED_WAIT}
     return {**own, **{name: waits.percentile(at) if waits.count else 0.0 for name, at in of_waits.items()}}
 

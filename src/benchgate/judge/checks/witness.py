@@ -11,7 +11,7 @@ Only the instruction clock sees anything. witness_names.py has the values of nam
 from __future__ import annotations
 
 import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -40,6 +40,8 @@ _USUAL = parse(f"{OUTSIDE} <= {PROGRAMS} / 10", lambda _: COUNT)
 _STRAY = 1
 """So many waits of each worker are not held against a histogram: a thread that moves between two vCPUs, whose
 times differ by up to a step of the clock, may time less than the machine saw."""
+_TELLING = 1000
+"""A promise witnesses nothing that holds of so many times as much and of as little."""
 _SHOWN = 6
 """The most decimals of a value in a sentence."""
 
@@ -89,9 +91,34 @@ def _claimed(promise: Promise, seen: RunNames) -> WitnessedPromise:
                 f"the machine contradicts the guest: `{claim.text}` does not hold: {text}. It must, because "
                 f"{promise.because}"
             )
-        exact = _exact(claim) if seen.tells_results else ()
+        if not _tells(claim, values):
+            reasons.append(
+                f"`{claim.text}` would hold of {_TELLING:,} times as much of each, and of as little: {text}"
+            )
+            continue
+        exact = _exact(claim, seen.workload.params) if seen.tells_results else ()
         return WitnessedPromise(claim.text, promise.because, text, figures=_figures(claim), exact=exact)
     return WitnessedPromise(promise.text, promise.because, why="; ".join(dict.fromkeys(reasons)))
+
+
+def _tells(claim: Claim, values: Mapping[str, Fraction]) -> bool:
+    """Whether the claim says something of a figure in this run: it would not hold if one of its names were so
+    many times as much, or as little. One of no figure is a limit, however far away."""
+    if not _figures(claim):
+        return True
+    others = (
+        {**values, name: other}
+        for name, value in values.items()
+        for other in (value * _TELLING or Fraction(_TELLING), value / _TELLING)
+    )
+    return not all(_holds(claim, other) for other in others)
+
+
+def _holds(claim: Claim, values: Mapping[str, Fraction]) -> bool:
+    try:
+        return claim.holds(values)
+    except ValueError:  # a division by zero, or too large a number
+        return False
 
 
 def _compared(claim: Claim, sides: Sequence[Fraction]) -> str:
@@ -115,16 +142,17 @@ def _figures(claim: Claim) -> tuple[str, ...]:
     return tuple(_what(name) for name in claim.names if not of_machine(name))
 
 
-def _exact(claim: Claim) -> tuple[str, ...]:
+def _exact(claim: Claim, params: Container[str]) -> tuple[str, ...]:
     """What the guest reports and the claim says is equal to what the machine itself has: to calls that
-    succeeded, to what it measured or to what the kernel did. A call that was made may have failed."""
+    succeeded, to what it measured, to what the kernel did, or to what was asked for. A call that was made may
+    have failed."""
     if claim.signs != ("==",):
         return ()
     pairs = (claim.sides, claim.sides[::-1])
     return tuple(
         _what(side.word)
         for side, other in pairs
-        if _is_of_all(side) and other.names() and all(map(_is_of_results, other.names()))
+        if _is_of_all(side) and other.names() and all(_is_of_results(name, params) for name in other.names())
     )
 
 
@@ -134,7 +162,9 @@ def _is_of_all(side: ClaimTerm) -> bool:
     return is_plain and not side.word.startswith(("most.", "least."))
 
 
-def _is_of_results(name: str) -> bool:
+def _is_of_results(name: str, params: Container[str]) -> bool:
+    if name in params or name == "cpus":
+        return True
     return bool(of_machine(name)) and not name.removeprefix("total.").startswith(("syscalls", "bytes."))
 
 

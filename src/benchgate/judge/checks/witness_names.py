@@ -120,7 +120,7 @@ class RunNames:
         cpus, printed = self.found.run.cell.cpus, len(self.files.console)
         counts = self.files.clock.counts
         own = HARNESS + HARNESS_CPU * cpus + HARNESS_BYTE * printed
-        if counts and counts.whole and counts.whole.begin == 0:
+        if counts and counts.whole and counts.whole.begin == 0 and self.files.start is None:
             own += HARNESS_BOOT + HARNESS_BOOT_CPU * cpus
         return max(0, more - own)
 

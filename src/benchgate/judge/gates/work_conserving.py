@@ -3,9 +3,11 @@
 Takes a gate with a cell, no base, `at_most` as a share of all CPUs' time in the window and, if the setting
 `longest` is given, the longest time for which one CPU may idle so; gives a Ruling. Idle time until a woken
 thread has come to its CPU is not in that share. It has a limit of its own, `settling`: how long that may
-take on average; there is a default. PASS if all figures are at most their thresholds, FAIL if one is above.
-Each is the median of the runs. The threads are seen on the instruction clock only; on other lanes the gate
-is a SKIP. Fails with DecideError if the gate is invalid.
+take on average; there is a default. So has `held`, the share of their time in which CPUs were in the kernel
+for long although threads waited that may run there: one that stands still by spinning has no idle time. PASS
+if all figures are at most their thresholds, FAIL if one is above. Each is the median of the runs. The threads
+are seen on the instruction clock only; on other lanes the gate is a SKIP. Fails with DecideError if the gate
+is invalid.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from dataclasses import replace
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
-from benchgate.base.workload.metrics import SETTLING, WASTED_LONGEST, Metric, time_of
+from benchgate.base.workload.metrics import HELD, SETTLING, WASTED_LONGEST, Metric, time_of
 from benchgate.judge.gates import limit
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.wording import reason
@@ -24,6 +26,8 @@ KIND = "work_conserving"
 LONGEST = "longest"
 SETTLES_NS = 5_000
 """Linux takes 1.5 us on average, and tern 0.4."""
+HOLDS = 0.2
+"""tern has none, and Linux up to 7% in all rows but `sockets` (docs/how-to/late-threads.md)."""
 
 
 def check(gate: Gate, _metric: Metric | None = None, _policy: Policy | None = None) -> None:
@@ -32,6 +36,7 @@ def check(gate: Gate, _metric: Metric | None = None, _policy: Policy | None = No
         raise DecideError(f"{gate.id}: {KIND} needs `at_most` below 1 (100% of the CPUs' time)")
     _length(gate, LONGEST)
     _length(gate, SETTLING)
+    _share(gate, HELD)
 
 
 def judge(gate: Gate, measured: GateInput) -> Ruling:
@@ -44,6 +49,9 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     if arm.measurement(SETTLING):  # earlier versions did not record it
         given = _length(gate, SETTLING)
         limits[SETTLING] = SETTLES_NS if given is None else given
+    if arm.measurement(HELD):
+        share = _share(gate, HELD)
+        limits[HELD] = HOLDS if share is None else share
     others = [replace(gate, metric=name, at_most=most) for name, most in limits.items() if most is not None]
     return _all([limit.judge_with(one, measured, advice) for one in (gate, *others)])
 
@@ -55,6 +63,17 @@ def _length(gate: Gate, name: str) -> float | None:
         return time_of(word) if word else None
     except ValueError as error:
         raise DecideError(f"{gate.id}: {name}: {error}") from None
+
+
+def _share(gate: Gate, name: str) -> float | None:
+    word = gate.setting(name)
+    try:
+        share = float(word) if word else None
+    except ValueError:
+        raise DecideError(f"{gate.id}: {name}: {word!r:.60} is not a share such as 0.1") from None
+    if share is not None and not 0 <= share <= 1:
+        raise DecideError(f"{gate.id}: {name}: {word!r:.60} is not from 0 to 1")
+    return share
 
 
 def _all(rulings: Sequence[Ruling]) -> Ruling:

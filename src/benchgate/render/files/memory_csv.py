@@ -20,7 +20,8 @@ _ABOUT = {
     "executed_ns": "instructions; one is 1 ns",
     "paused_ns": "what `pause` counts beyond one instruction each",
     "skipped_ns": "skipped in loops that poll the clock",
-    "stalled_ns": "waited for the machine's memory; the sum of the columns stall_..._ns",
+    "stalled_ns": "waited for the machine's memory, the sum of the columns stall_..._ns; and what "
+    "instructions of a small CPU took beyond 1 ns each",
     "reads": "of data, without atomics",
     "writes": "of data, without atomics",
     "fetches": "of lines of code",

@@ -5,11 +5,13 @@ Takes a Machine; gives text for a terminal. Does not fail.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from benchgate.base.system.machines import FULL_CAPACITY, AnyMachine, BareMachine, Cache, Machine
 from benchgate.base.text import visible
 from benchgate.host.procfs import as_list
 
-CYCLE_FREE = "one instruction takes 1 ns; a hit in the first level takes no more"
+HIT = "a hit in the first level takes no more"
 
 
 def machine_table(machine: AnyMachine) -> str:
@@ -19,18 +21,21 @@ def machine_table(machine: AnyMachine) -> str:
 
 
 def _cores(machine: BareMachine) -> list[tuple[str, str]]:
+    return [("CPUs", f"{machine.cpus}; no memory system"), *_speeds(machine.capacities)]
+
+
+def _speeds(capacities: Sequence[int]) -> Iterator[tuple[str, str]]:
     """The CPUs by their capacity, the fastest first."""
-    rows = [("CPUs", f"{machine.cpus}; no memory system")]
-    for capacity in sorted({*machine.capacities}, reverse=True):
-        cpus = as_list(cpu for cpu, one in enumerate(machine.capacities) if one == capacity)
-        ns = FULL_CAPACITY / capacity
-        rows.append((f"{capacity}", f"CPUs {cpus}; one instruction takes {ns:.4g} ns"))
-    return rows
+    for capacity in sorted({*capacities}, reverse=True):
+        cpus = as_list(cpu for cpu, one in enumerate(capacities) if one == capacity)
+        yield f"{capacity}", f"CPUs {cpus}; one instruction takes {FULL_CAPACITY / capacity:.4g} ns"
 
 
 def _parts(machine: Machine) -> list[tuple[str, str]]:
+    each = HIT if machine.capacities else f"one instruction takes 1 ns; {HIT}"
     return [
-        ("CPUs", f"{machine.cpus}; {CYCLE_FREE}"),
+        ("CPUs", f"{machine.cpus}; {each}"),
+        *_speeds(machine.capacities),
         *((name, _cache(cache, machine.line)) for name, cache in _caches(machine)),
         ("clusters", _groups(machine.clusters)),
         ("sockets", _groups(machine.sockets)),

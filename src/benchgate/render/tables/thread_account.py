@@ -1,23 +1,20 @@
 """All of the wasted time of runs in a few lines: how it began and who waited, in words and tables.
 
-Takes the books of runs with their names and symbols; gives text for a terminal. What a wake-up came from is
-told by the names of the functions on its trail. Does not fail.
+Takes the books of runs with their names and symbols; gives text for a terminal, and rows. Does not fail.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from benchgate.base.text import first_few, percent, visible
-from benchgate.insn.threads_log import IDLE
 from benchgate.judge.accounts.threads.accounting import conserved
-from benchgate.judge.accounts.threads.books import ThreadBooks, ThreadWake
+from benchgate.judge.accounts.threads.books import ThreadBooks
 from benchgate.judge.accounts.threads.wasted_causes import (
-    NamedBooks,
     WastedAccount,
     WastedCause,
+    named_books,
     wasted_account,
 )
 from benchgate.render.tables import columns
@@ -27,22 +24,6 @@ from benchgate.render.tables.units import shown
 
 MOST_BESIDE, MOST_TOLD, MOST_ROWS = 4, 3, 12
 """So many runs are shown side by side; a sentence tells so many causes, and a table has so many rows."""
-_SOURCES = tuple(
-    (re.compile(pattern), name)
-    for pattern, name in (
-        ("futex", "a futex wake-up"),
-        ("unpark", "an unpark"),
-        ("timer|process_timeout|thread_expire", "a timer"),
-        ("queue_work|kick_pool", "a work queue"),
-        ("pipe", "a pipe"),
-        ("sock|unix_|tcp_", "a socket"),
-        ("do_call|do_reply", "a message"),
-        ("rcu", "the end of a grace period"),
-        ("exit|bury", "an exit"),
-        ("softirq|interrupt|irq", "an interrupt"),
-    )
-)
-"""By the names of functions, of those that the kernels that ship have; the innermost one counts."""
 HEADS = ("time", "share", "times", "longest")
 
 
@@ -54,25 +35,7 @@ class ToldRun:
 
 
 def account(runs: Sequence[ToldRun]) -> WastedAccount:
-    return wasted_account([_named(run) for run in runs])
-
-
-def _named(run: ToldRun) -> NamedBooks:
-    roles = {book.thread: book.role or book.name for book in run.books.threads}
-
-    def role_of(thread: int) -> str:
-        return roles.get(thread) or f"thread {thread}"
-
-    return NamedBooks(run.books, role_of, lambda wake: source_of(run.view, wake))
-
-
-def source_of(view: ThreadView, wake: ThreadWake) -> str:
-    for address in wake.trail:
-        name = view.symbols.name_of(address) or ""
-        for pattern, source in _SOURCES:
-            if pattern.search(name):
-                return source
-    return "an interrupt" if wake.waker == IDLE else "a wake-up"
+    return wasted_account([named_books(run.books, run.view.symbols) for run in runs])
 
 
 def lines(of: WastedAccount) -> Iterator[str]:
@@ -97,19 +60,22 @@ def sentence(of: WastedAccount) -> str:
 
 
 def _table(head: str, rows: Sequence[WastedCause]) -> list[str]:
-    shown_rows = [[head, *HEADS]]
-    for row in rows[:MOST_ROWS]:
-        shown_rows.append(
-            [
-                visible(row.what),
-                shown(row.time, "ns"),
-                percent(row.share),
-                f"{row.stretches:,}",
-                shown(row.longest, "ns"),
-            ]
-        )
     rest = rows[MOST_ROWS:]
-    return [*columns.drawn(shown_rows), *([f"and {len(rest)} more"] if rest else [])]
+    return [*columns.drawn([[head, *HEADS], *cause_rows(rows)]), *([f"and {len(rest)} more"] if rest else [])]
+
+
+def cause_rows(rows: Sequence[WastedCause]) -> list[list[str]]:
+    """The first MOST_ROWS of them, below HEADS."""
+    return [
+        [
+            visible(row.what),
+            shown(row.time, "ns"),
+            percent(row.share),
+            f"{row.stretches:,}",
+            shown(row.longest, "ns"),
+        ]
+        for row in rows[:MOST_ROWS]
+    ]
 
 
 def beside(runs: Sequence[ToldRun]) -> list[str]:

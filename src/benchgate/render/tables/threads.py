@@ -30,6 +30,7 @@ from benchgate.judge.accounts.threads.books import (
     WastedStretch,
     WastedTime,
 )
+from benchgate.judge.accounts.threads.kernel_stays import FREE
 from benchgate.judge.accounts.threads.wasted_causes import WastedAccount
 from benchgate.judge.checks.thread_record import thread_metrics
 from benchgate.render.escape import markdown
@@ -312,9 +313,30 @@ def conservation(view: ThreadView, books: ThreadBooks) -> Iterator[str]:
             f"{counted(len(books.settles), 'time')}, {mean} on average, the longest "
             f"{shown(max(books.settles), 'ns')}"
         )
+    yield from _held(view, books)
     if books.excused:
         what = "although threads waited that may not run there"
         yield _sentence(books, books.excused, "excused: CPUs were idle for", what)
+
+
+def _held(view: ThreadView, books: ThreadBooks) -> Iterator[str]:
+    """A sentence, then the longest stretches."""
+    if not books.held:
+        return
+    total = sum(stretch.end - stretch.begin for stretch in books.held)
+    share = percent(total / ((books.end - books.begin) * books.vcpus))
+    yield (
+        f"held: CPUs were in the kernel for {shown(total, 'ns')} ({share} of the CPUs' time) beyond "
+        f"{shown(FREE, 'ns')} at a stretch although a thread waited that may run there, "
+        f"{counted(len(books.held), 'time')}"
+    )
+    by_length = sorted(books.held, key=lambda stretch: (stretch.begin - stretch.end, stretch.begin))
+    for stretch in by_length[:MOST_STRETCHES]:
+        length, since = shown(stretch.end - stretch.begin, "ns"), view.since(stretch.begin)
+        who = first_few([view.name(thread) for thread in stretch.threads], MOST_NAMED)
+        stay = shown(stretch.stay, "ns")
+        where = f"CPU {stretch.cpu} with {view.name(stretch.holder)} in the kernel ({stay})"
+        yield f"  {length} at {since}: {where} while {who} waited"
 
 
 def _sentence(books: ThreadBooks, stretches: Sequence[WastedStretch], what: str, why: str) -> str:
@@ -430,6 +452,8 @@ def conserved_sentence(of: WastedTime) -> str:
         )
     if of.settled:
         told += f"; woken threads came to an idle CPU after {_time(of.settling / of.settled)} on average"
+    if of.held:
+        told += f"; CPUs were held in the kernel for {_time(of.held)} while threads waited"
     if of.excused:
         told += f"; for another {_time(of.excused)} the threads that waited may not run on the idle CPU"
     return f"{told}."

@@ -12,10 +12,10 @@ from benchgate.host.memory import file_text
 from benchgate.host.memory.draft import draft
 from benchgate.host.memory.host_description import HostDescription
 from benchgate.host.memory.survey import survey
-from benchgate.plan import machinefile
 from tests.unit.host.memory.curves import KIB, MIB, THREE
 from tests.unit.host.memory.madeup import QUICK, MadeUp, told
 from tests.unit.host.memory.test_draft import UNTOLD
+from tests.unit.machines import with_memory
 
 HALVES = ((0, 1), (2, 3))
 THIRDS = ((0,), (1,), (2,))
@@ -27,9 +27,7 @@ def text(host: MadeUp, has_told: HostDescription) -> str:
 
 
 def read(host: MadeUp, has_told: HostDescription) -> Machine:
-    machine = machinefile.parse(text(host, has_told), Path("made_up.yaml"))
-    assert machine is not None
-    return machine
+    return with_memory(text(host, has_told), Path("made_up.yaml"))
 
 
 def test_every_figure_arrives() -> None:

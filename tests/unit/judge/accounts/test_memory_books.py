@@ -19,7 +19,7 @@ from benchgate.judge.accounts.memory_books import (
 from benchgate.judge.judged_run import JudgedRun
 from tests.unit.factories import cell, raw_run, verified
 from tests.unit.insn.test_log_reader import COMPLETE
-from tests.unit.memory_logs import LOG, ONE_CPU
+from tests.unit.memory_logs import LOG, ONE_CPU, SLOW_CPU
 
 
 def run(number: int, work: int, log: Path | None, *, warmup: bool = False) -> JudgedRun:
@@ -81,6 +81,13 @@ def test_the_parts_of_the_window_are_those_of_all_cpus(two: RunBooks) -> None:
         "halted": 2000,
     }
     assert sum(parts_of(two).values()) == 20_000  # two CPUs, 10,000 ns each
+
+
+def test_instructions_of_a_small_cpu_take_longer(tmp_path: Path) -> None:
+    """Those of vCPU 1 in the window 2 ns each, less the ns in which the boot ended."""
+    parts = parts_of(books(tmp_path, SLOW_CPU, 2, 10_000))
+    assert parts["instructions"] == 6_000 + 2 * 6_000 - 1
+    assert parts["shared lines"] == 1400 + 3000
 
 
 def test_what_grew_is_named_the_largest_first(one: RunBooks, two: RunBooks) -> None:

@@ -84,6 +84,9 @@ def test_time_is_wasted_until_the_idle_cpu_takes_the_thread(tmp_path: Path) -> N
     timeline = only(tmp_path)
     assert timeline.conserved == WastedTime(2_000_000, 300_000, 300_000, 1, 0)
     assert timeline.conserved.share == pytest.approx(0.15)
+    (how,), (who,) = timeline.account.how, timeline.account.who
+    assert (how.what, how.time, how.share) == ("a wake-up left on its own CPU", 300_000, 1)
+    assert (who.what, who.time, who.stretches) == ("w", 300_000, 1)
     assert timeline.longest_wait == 300_000
     assert [(named.name, named.book.thread, named.longest) for named in timeline.threads] == [
         ("w #1", 7, 0),

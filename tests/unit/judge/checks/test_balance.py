@@ -18,7 +18,7 @@ from benchgate.plan import catalog
 from tests.unit.factories import cell, raw_run, verified
 from tests.unit.insn.c.native import Lockstep, Rules, load
 from tests.unit.insn.test_log_reader import COMPLETE
-from tests.unit.memory_logs import LOG
+from tests.unit.memory_logs import LOG, SLOW_CPU
 from tests.wirekit import PRIMES
 
 
@@ -148,6 +148,35 @@ def test_it_is_what_real_runs_have_beyond_their_books() -> None:
         2372845506 - 828015162 - 8371650 - 5152058 - 1531302467,
     ]
     assert start_of(3, 5000, 0) == 3568753899 - 2378685960 - 103096 - 184801747 - 1005161011
+
+
+def test_the_books_of_a_slow_cpu_with_a_memory_system_balance(path: Path) -> None:
+    path.write_text(SLOW_CPU, encoding="ascii")
+    check_balance(read_log(path))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("time 28883", "time 28884", "vCPU 1: began at 1883 ns"),
+        (
+            "capacity 1 512",
+            "capacity 1 511",
+            "vCPU 1 in phase window: classes of waiting are 4000 ns, and its",
+        ),
+        ("stalled 9999", "stalled 10003", "vCPU 1 in phase window: classes of waiting are 4000 ns, and its"),
+        ("l2 60", "l2 160", "instructions took 6000 ns beyond 1 ns each, but stalled 9999 ns"),
+        ("l2 80", "l2 81", "vCPU 0 in phase window: classes of waiting are 1901 ns, but stalled 1900 ns"),
+        ("spent boot 1 executed 1000", "spent boot 1 executed 990", "its instructions took 990 ns beyond"),
+    ],
+)
+def test_an_instruction_or_a_wait_of_another_length_is_found(
+    path: Path, old: str, new: str, why: str
+) -> None:
+    assert SLOW_CPU.count(old) == 1
+    path.write_text(SLOW_CPU.replace(old, new), encoding="ascii")
+    with pytest.raises(VerifyError, match="the machine's books do not balance: .*" + why):
+        check_balance(read_log(path))
 
 
 def test_the_time_of_cpus_of_different_speed_adds_up(path: Path) -> None:

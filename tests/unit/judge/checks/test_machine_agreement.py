@@ -23,7 +23,7 @@ from benchgate.judge.run_files import RunFiles
 from benchgate.plan import catalog
 from tests.unit.factories import cell, raw_run, verified
 from tests.unit.judge.checks.test_agreement import CLOCK, LOG
-from tests.unit.machines import UNEVEN, duo, uneven
+from tests.unit.machines import BOTH, UNEVEN, duo, uneven, with_memory
 from tests.wirekit import PRIMES, guest_argv, write_affinity, write_argv
 
 LINUX = catalog.load_system("linux")
@@ -164,6 +164,59 @@ def test_each_file_of_cpus_of_another_speed_refuses_the_run(
     change(bare.folder)
     with pytest.raises(VerifyError, match=f"{said}.* is not of machine uneven as the session records it"):
         check_machine(RunFiles(bare), ON_UNEVEN)
+
+
+# ---- a memory system, and CPUs of different speed
+
+ON_BOTH = LINUX.on(with_memory(BOTH, Path("both.yaml")))
+WAITS = 2 * sum(WAITED.values())
+TAKES_BOTH = f"""\
+vcpu 0 time 9 executed 9 paused 0 skipped 0 halted 0 stalled {WAITS}
+vcpu 1 time 9 executed 9 paused 5 skipped 0 halted 0 stalled {WAITS + 14}
+"""
+"""vCPU 1 takes 2 ns for each instruction, and both waited as long in the boot as in the window."""
+
+
+@pytest.fixture
+def both(tmp_path: Path) -> RawRun:
+    (tmp_path / machine_shape.FILE).write_text(machine_shape.shape_of(ON_BOTH, CPUS))
+    lines = books().splitlines(keepends=True)
+    text = f"machine both\n{CAPACITIES}{TAKES_BOTH}{''.join(lines[CPUS:])}"
+    return kept_run(tmp_path, ON_BOTH, text, f"machine={tmp_path / machine_shape.FILE},capacities=1024:512")
+
+
+def test_a_run_with_memory_and_cpus_of_its_machines_speed_is_accepted(both: RawRun) -> None:
+    check_machine(RunFiles(both), ON_BOTH)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (drop_argument, r"argv\.json of "),
+        (edit("argv.json", ",capacities=1024:512", ""), r"argv\.json of "),
+        (edit("argv.json", "machine=", "shape="), r"argv\.json of "),
+        (edit(machine_shape.FILE, "local_ns 50", "local_ns 51"), r"machine\.shape of "),
+        (edit("clock.log", "capacity 1 512", "capacity 1 513"), r"clock\.log of "),
+        (edit("clock.log", f"stalled {WAITS + 14}", f"stalled {WAITS + 13}"), r"clock\.log of "),
+        (edit("clock.log", f"stalled {WAITS + 14}", f"stalled {WAITS}"), r"clock\.log of "),
+        (edit("clock.log", f"stalled {WAITS}\n", f"stalled {WAITS + 1}\n"), r"clock\.log of "),
+        (edit("clock.log", "executed 9 paused 5", "executed 10 paused 5"), r"clock\.log of "),
+        (edit("clock.log", f"local {3 * 49}", f"local {3 * 50}"), r"clock\.log of "),
+        (edit("clock.log", "queue 123", "queue 124"), r"clock\.log of "),
+    ],
+)
+def test_a_lie_about_memory_or_speed_refuses_the_run(
+    both: RawRun, change: Callable[[Path], None], said: str
+) -> None:
+    change(both.folder)
+    with pytest.raises(VerifyError, match=f"{said}.* is not of machine both as the session records it"):
+        check_machine(RunFiles(both), ON_BOTH)
+
+
+@pytest.mark.parametrize("other", [LINUX, ON_DUO, ON_UNEVEN])
+def test_a_session_that_records_only_one_of_both_refuses_the_run(both: RawRun, other: System) -> None:
+    with pytest.raises(VerifyError, match="the run was made on another machine"):
+        check_machine(RunFiles(both), other)
 
 
 @pytest.mark.parametrize("other", [LINUX.on(uneven(UNEVEN.replace("512", "511"))), LINUX, ON_DUO])

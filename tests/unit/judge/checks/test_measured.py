@@ -75,6 +75,31 @@ def test_an_honest_histogram_gives_way_to_the_machines(tmp_path: Path) -> None:
     assert seen(tmp_path, [INNER, []], {0: INNER, 1: []}) == {"latency": histogram_of(OUTER)}
 
 
+def test_each_worker_has_its_own_threads_values(tmp_path: Path) -> None:
+    spans = {0: INNER, 1: [2 * length for length in INNER]}
+    slow = [length + 116 for length in spans[1]]
+    assert seen(tmp_path, [OUTER, slow], spans) == {"latency": histogram_of([*OUTER, *slow])}
+    with pytest.raises(VerifyError, match=r"histogram latency of worker 0 .*: value 1 of 100 is at least"):
+        seen(tmp_path, [slow, OUTER], spans)
+
+
+def test_workers_that_began_and_ended_at_once_are_not_told_apart(tmp_path: Path) -> None:
+    spans = {0: INNER, 1: [2 * length for length in INNER]}
+    slow = [length + 116 for length in spans[1]]
+    assert seen(tmp_path, [slow, OUTER], spans, step_ns=10**9)
+
+
+def test_calls_that_never_happen_measure_nothing(tmp_path: Path) -> None:
+    """A workload's YAML may name any; its values are then none that the machine has."""
+    with pytest.raises(VerifyError, match="100 values, but the machine measured 0"):
+        seen(tmp_path, [OUTER, []], {0: [], 1: []}, SpanRule(("syscalls.sendto",), ("syscalls.recvfrom",)))
+
+
+def test_values_of_another_thread_are_not_the_workers(tmp_path: Path) -> None:
+    with pytest.raises(VerifyError, match="100 values, but the machine measured 0"):
+        seen(tmp_path, [OUTER, []], {0: [], 1: INNER})
+
+
 def test_threads_that_report_no_value_do_not_count(tmp_path: Path) -> None:
     """A server makes the same calls as its client."""
     assert seen(tmp_path, [[], OUTER], {0: [7] * 40, 1: INNER}) == {"latency": histogram_of(OUTER)}

@@ -191,6 +191,7 @@ def test_the_share_is_of_all_cpus_time() -> None:
         "wasted": 0.15,
         "wasted_longest": 200.0,
         "settling": 0.0,
+        "held": 0.0,
         "sched_wait_p99": 7.0,
         "sched_wait_max": 7.0,
     }
@@ -204,7 +205,7 @@ def test_the_percentile_is_one_of_the_waits() -> None:
 
 def test_if_nobody_waited_the_waits_are_nothing() -> None:
     assert thread_metrics(books(cpus=CPUS, end=100)) == dict.fromkeys(
-        ("wasted", "settling", "sched_wait_p99", "sched_wait_max"), 0.0
+        ("wasted", "settling", "held", "sched_wait_p99", "sched_wait_max"), 0.0
     ) | {"wasted_longest": 200.0}
 
 

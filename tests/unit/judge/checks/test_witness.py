@@ -12,6 +12,7 @@ import pytest
 from benchgate.base.cells import Cell, Lane, Mode
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import WorkerReport
+from benchgate.base.snapshots import SnapshotRecord
 from benchgate.base.statistics.histogram import Histogram
 from benchgate.base.workload.witness import (
     HARNESS,
@@ -104,6 +105,26 @@ class Run:
 
 def report(worker: int, **values: int) -> WorkerReport:
     return WorkerReport(worker, worker, worker, 0, 900_000, values)
+
+
+def test_a_promise_that_would_hold_of_a_thousandth_and_of_a_thousand_times_as_much_is_no_witness(
+    tmp_path: Path,
+) -> None:
+    """Of 10 calls and 10 done; the clock's counts are of other runs than the one for which it was written."""
+    far = "  - {claim: 0.00001 * printed.done <= syscalls.write, because: each round writes}\n"
+    near = "  - {claim: 0.01 * printed.done <= syscalls.write, because: each round writes}\n"
+    ((seen, why),) = Run(far, tmp_path).seen()
+    assert not seen
+    assert "would hold of 1,000 times as much of each, and of as little" in why
+    ((seen, why),) = Run(near, tmp_path).seen()
+    assert not why
+    assert seen.startswith("0.1 <= 10 ")
+
+
+def test_nothing_is_as_much_as_the_machine_saw(tmp_path: Path) -> None:
+    run = Run("  - {claim: syscalls.write >= printed.done, because: each round writes}\n", tmp_path)
+    run.found = replace(run.found, workers=(report(0, done=0, spent=1), report(1, done=0, spent=1)))
+    assert run.seen(counts=counts(0)) == [("0 >= 0 (syscalls.write 0, printed.done 0)", "")]
 
 
 def test_a_promise_that_is_kept_shows_both_sides_with_their_values(tmp_path: Path) -> None:
@@ -251,9 +272,9 @@ def test_a_histogram_contains_what_the_machine_saw(
                 run.seen()
 
 
-def around(work: int, outside: int, begin: int = 0) -> Counts:
+def around(work: int, outside: int, begin: int = 0, *, boots: bool = True) -> Counts:
     """Programs executed so many instructions in the work and outside of it, but for those of the harness."""
-    boot = HARNESS_BOOT + HARNESS_BOOT_CPU * 2 if begin == 0 else 0
+    boot = HARNESS_BOOT + HARNESS_BOOT_CPU * 2 if begin == 0 and boots else 0
     own = boot + HARNESS + HARNESS_CPU * 2 + HARNESS_BYTE * len(CONSOLE)
     cpu = CountedCpu(MappingProxyType({"programs": work, "syscalls": 10}), MappingProxyType({1: 10}))
     whole = CountedCpu(MappingProxyType({"programs": work + outside + own}))
@@ -265,16 +286,19 @@ CONSOLE = b"x" * 1000
 OWN = "  - {claim: outside <= 1000 * rounds, because: each round is prepared}\n"
 
 
-@pytest.mark.parametrize("begin", [0, 500])
+@pytest.mark.parametrize(("begin", "boots"), [(0, True), (500, True), (0, False), (500, False)])
 @pytest.mark.parametrize(("lines", "most"), [(LINE, 100_000), ("  []\n", 100_000), (OWN, 5_000)])
 def test_what_is_done_before_and_after_the_work_has_a_bound_of_its_own(
-    tmp_path: Path, lines: str, most: int, begin: int
+    tmp_path: Path, lines: str, most: int, begin: int, *, boots: bool
 ) -> None:
+    """A run that starts warm boots nothing, whoever the program is that was not seen to start."""
     run = Run(lines, tmp_path)
     run.files.__dict__["console"] = CONSOLE
-    run.seen(counts=around(1_000_000, most, begin))
+    if not boots:
+        run.files.__dict__["start"] = SnapshotRecord(1, 1, 0, {}, {})
+    run.seen(counts=around(1_000_000, most, begin, boots=boots))
     with pytest.raises(VerifyError, match=r"`outside <= .* does not hold: .*outside [\d,]+1"):
-        run.seen(counts=around(1_000_000, most + 1, begin))
+        run.seen(counts=around(1_000_000, most + 1, begin, boots=boots))
 
 
 def test_a_log_that_does_not_count_the_whole_run_says_nothing_of_it(tmp_path: Path) -> None:

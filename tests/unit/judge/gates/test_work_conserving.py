@@ -22,8 +22,11 @@ def gate(at_most: float = 0.005, longest: str = "1ms") -> Gate:
     return Gate("g", "work_conserving", None, cell(2), "wasted", None, at_most, settings=settings)
 
 
-def measured(share: float, longest: float, runs: int = 5, settling: float | None = None) -> Arm:
+def measured(
+    share: float, longest: float, runs: int = 5, settling: float | None = None, held: float | None = None
+) -> Arm:
     values = {"wasted": share, "wasted_longest": longest}
+    values |= {} if held is None else {"held": held}
     values |= {} if settling is None else {"settling": settling}
     ours = {
         name: replace(
@@ -76,6 +79,18 @@ def test_what_is_excused_has_a_limit_of_its_own() -> None:
     assert "settling = 4.900 " in rule(measured(0.0, 0.0, settling=4_900.0)).verdict.reason
 
 
+def test_a_cpu_in_the_kernel_has_a_limit_of_its_own() -> None:
+    spins = measured(0.0, 0.0, held=0.201)
+    verdict = rule(spins).verdict
+    assert (verdict.outcome, verdict.metric) == (Word.FAIL, "held")
+    assert "held = 20.10 [20.10, 20.10]% > 20%" in verdict.reason
+    assert rule(spins, replace(gate(), settings=(("held", "0.3"),))).verdict.outcome is Word.PASS
+    assert "held = 19.90 " in rule(measured(0.0, 0.0, held=0.199)).verdict.reason
+    none = replace(gate(), settings=(("held", "0"),))
+    assert rule(measured(0.0, 0.0, held=0.0), none).verdict.outcome is Word.PASS
+    assert rule(measured(0.0, 0.0, held=0.001), none).verdict.outcome is Word.FAIL
+
+
 def test_the_thresholds_themselves_pass() -> None:
     assert rule(measured(0.005, 1_000_000.0)).verdict.outcome is Word.PASS
     assert rule(measured(0.0, 0.0), gate(at_most=0.0, longest="0ns")).verdict.outcome is Word.PASS
@@ -108,6 +123,9 @@ def test_where_no_threads_are_seen_it_is_a_skip_with_the_reason() -> None:
         {"settings": (("longest", "1 ms"),)},
         {"settings": (("longest", "1min"),)},
         {"settings": (("settling", "5"),)},
+        {"settings": (("held", "10%"),)},
+        {"settings": (("held", "1.5"),)},
+        {"settings": (("held", "nan"),)},
     ],
 )
 def test_a_gate_that_decides_nothing_is_refused(wrong: dict[str, object]) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.system.machines import Machine
-from benchgate.plan import catalog, machinefile
+from benchgate.plan import catalog
 from benchgate.render.tables.machine import machine_table
-from tests.unit.machines import uneven
+from tests.unit.machines import BOTH, uneven, with_memory
 
 SMALL = """
 name: small
@@ -38,7 +38,7 @@ def rows(machine: Machine | None) -> dict[str, str]:
 
 
 def test_every_figure_of_a_small_machine() -> None:
-    assert rows(machinefile.parse(SMALL, Path("small.yaml"))) == {
+    assert rows(with_memory(SMALL, Path("small.yaml"))) == {
         "machine": "small: a test",
         "CPUs": "4; one instruction takes 1 ns; a hit in the first level takes no more",
         "L1d": "32 KiB, 8 ways, 64 sets of 64 bytes, 1 ns",
@@ -66,7 +66,17 @@ def test_cpus_of_different_speed_are_a_line_each() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["desktop8", "server2x16", "manycore64"])
+def test_cpus_of_different_speed_with_a_memory_system_are_in_its_table() -> None:
+    lines = machine_table(with_memory(BOTH, Path("both.yaml"))).splitlines()
+    assert lines[1:4] == [
+        "CPUs       4; a hit in the first level takes no more",
+        "1024       CPUs 0,2; one instruction takes 1 ns",
+        "512        CPUs 1; one instruction takes 2 ns",
+    ]
+    assert lines[5].startswith("L1d ")
+
+
+@pytest.mark.parametrize("name", ["desktop8", "server2x16", "manycore64", "biglittle8mem"])
 def test_a_shipped_machine_has_a_table(name: str) -> None:
     result = rows(catalog.memory_machine(name))
     assert result["machine"].startswith(f"{name}: ")
@@ -81,5 +91,5 @@ def test_one_cpu_has_no_transfer() -> None:
         '"0-1"', '"0"'
     )
     alone = alone.replace("tlb: {entries: 64, ways: 4, walk_ns: 10}\n", "")
-    result = rows(machinefile.parse(alone, Path("alone.yaml")))
+    result = rows(with_memory(alone, Path("alone.yaml")))
     assert (result["transfer"], result["TLB"]) == ("none: there is one CPU", "none")

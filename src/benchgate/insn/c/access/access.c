@@ -104,6 +104,7 @@ static void forget_pages(struct access_cpu *a) {
 void access_begin(struct access_cpu *a, unsigned c) {
     a->front = &access_memory->front[c];
     a->place = counter_place(c);
+    a->slow = clock_is_slow(c);
     forget_pages(a);
 }
 
@@ -125,7 +126,7 @@ void access_pause(void) {
 
 void access_stall(struct access_cpu *a, uint64_t stall) {
     a->waits |= stall != 0;
-    *a->place.counted += stall;
+    *a->place.counted += a->slow ? clock_units((unsigned)(a - access_cpus), stall) : stall;
     *a->place.stalled += stall;
 }
 

@@ -1,8 +1,9 @@
 // Shows the guest's accesses to memory to the memory system of its machine (memory.h), and charges each vCPU what
 // they cost it. Plugin API 3.
 //
-// Charged time advances the vCPU's counter as instructions do, and is counted apart (counter_stalled). Devices,
-// page walks, and what QEMU's helpers read and write without telling plugins are not seen.
+// Charged time advances the vCPU's counter as instructions do, and is counted apart (counter_stalled). It is as long
+// on a vCPU whose instructions take more than 1 ns. Devices, page walks, and what QEMU's helpers read and write without
+// telling plugins are not seen.
 #ifndef ACCESS_H
 #define ACCESS_H
 

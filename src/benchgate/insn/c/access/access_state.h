@@ -16,6 +16,7 @@
 struct access_cpu {
     _Alignas(128) struct memory_front *front;
     struct counter_place place; // NULL until its first access
+    bool slow;                  // clock_is_slow
     bool waits;                 // for memory, since its last access_done
     bool ends;                  // its turn ends now
     bool wary;                  // QEMU may still use a translation that another vCPU has changed
@@ -44,7 +45,7 @@ static inline struct access_cpu *access_of(unsigned vcpu) {
 // The time of a vCPU, in its own thread, at an instruction with `left` others after it in its block. What earlier
 // accesses of the instruction have waited for is part of it.
 static inline uint64_t access_time(const struct access_cpu *a, unsigned vcpu, size_t left) {
-    return *a->place.counted + clock_ahead[vcpu] - left;
+    return a->slow ? clock_before(vcpu, left) : *a->place.counted + clock_ahead[vcpu] - left;
 }
 // Handles one access to one line at `now`: its order, and its stall.
 void access_line(struct access_cpu *a, unsigned vcpu, enum memory_kind kind, uint64_t line, uint64_t now);

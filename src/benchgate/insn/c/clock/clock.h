@@ -27,6 +27,7 @@ struct clock_options {
 
 extern _Thread_local int clock_self; // the vCPU that this thread runs, or -1
 
+const char *clock_carries(const char *way); // how the vCPUs are run, as carrier_setup; before clock_setup
 void clock_setup(const struct clock_options *options);
 bool clock_started(void); // the guest has executed an instruction, or a restored one is complete
 void clock_pause(void);   // every vCPU is halted; the host takes a snapshot
@@ -43,10 +44,14 @@ uint64_t clock_skipped(unsigned vcpu);
 // Time in which it waited for memory, or was interrupted, and what its instructions took beyond 1 ns each.
 uint64_t clock_stalled(unsigned vcpu);
 bool clock_has_capacities(void);
+bool clock_is_slow(unsigned vcpu); // an instruction takes more than 1 ns there
 uint64_t clock_delayed(unsigned vcpu); // time for which an exploration stalled it
 
-// At an access to memory, the vCPU's time is its counter plus this. The current block counts as a whole.
+// At an access to memory, the time of a vCPU that is not slow is its counter plus this. The current block counts as
+// a whole.
 extern uint64_t clock_ahead[LOCKSTEP_MAX];
+// What a wait of `stall` ns adds to the vCPU's counter, before it is added to counter_stalled.
+uint64_t clock_units(unsigned vcpu, uint64_t stall);
 // This vCPU's access at `time` was late by so much (lockstep_disorder), or to a line that vCPUs contend for
 // (lockstep_contend). True if its turn must end now.
 bool clock_disordered(uint64_t time, uint64_t late);
@@ -109,14 +114,18 @@ void clock_main_asks(bool asks); // it waits for an answer of the host, who may 
 // When a vCPU last executed something, at the latest; LOCKSTEP_NEVER if one is not halted. Exact to the last
 // call: a device's timer may wake a vCPU that has nothing to execute. While every vCPU is stopped.
 uint64_t clock_halted_since(void);
-void clock_watch(void); // every waiting thread calls it about once a second; ends a stuck QEMU
+void clock_watch(void);       // looks, about once a second, if the machine makes progress; ends a stuck QEMU
+bool clock_watch_begin(void); // begins a thread that calls it, whatever QEMU's threads do; false: it cannot
+// The calling thread of QEMU waits for something that only the host does; NULL: no longer.
+void clock_host_waits(const char *for_what);
 
 void clock_report(void); // writes the totals, at exit
 
-// The self-check counters tell how often QEMU used each hook.
+// The self-check counters tell how often QEMU used each hook. tsc_thunks: those of the tsc_traps, the
+// reads of the host's TSC, that took no signal.
 struct clock_checks {
-    _Atomic uint64_t main_clock, vcpu_clock, main_polls, halts, waits, signals, notes, tsc_traps, pendings,
-        errands;
+    _Atomic uint64_t main_clock, vcpu_clock, main_polls, halts, waits, signals, notes, tsc_traps, tsc_thunks,
+        pendings, errands;
 };
 extern struct clock_checks clock_checks;
 

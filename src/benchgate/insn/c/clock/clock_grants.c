@@ -1,13 +1,16 @@
 // Releases what the lockstep machine grants, and waits for a grant.
 #include "clock_state.h"
 
-#include "placement.h"
+#include "carrier.h"
+
+const char *clock_carries(const char *way) {
+    return carrier_setup(way, &(struct carrier_calls){clock_lock, clock_unlock, clock_watch});
+}
 
 void clock_give_grants(void) {
     // Before the guest starts no time may pass: vCPU threads come up in an order that the host chooses.
     if (!clock_guest_started || clock_errands_block_grants())
         return;
-    placement_look();
     struct lockstep_grants grants;
     lockstep_step(&clock_machine, &grants);
     clock_beat();
@@ -21,12 +24,7 @@ void clock_give_grants(void) {
 
 void clock_await_grant(unsigned c) {
     clock_vcpus[c].waits_for_grant = true;
-    while (clock_machine.vcpu[c].state != LOCKSTEP_RUN && !clock_errand_active(c)) {
-        if (clock_wait_for_release(c, 1000000000)) {
-            clock_unlock();
-            clock_watch();
-            clock_lock();
-        }
-    }
+    while (clock_machine.vcpu[c].state != LOCKSTEP_RUN && !clock_errand_active(c))
+        carrier_wait(c);
     clock_vcpus[c].waits_for_grant = false;
 }

@@ -1,16 +1,13 @@
-// The clock's state, its lock, and how a vCPU's thread waits until another thread releases it.
+// The clock's state, its lock, and how threads release each other.
 #define _GNU_SOURCE
 #include "clock_state.h"
 
+#include "carrier.h"
 #include "journal.h"
 
-#include <errno.h>
-#include <linux/futex.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 struct clock_vcpu clock_vcpus[LOCKSTEP_MAX];
@@ -25,22 +22,15 @@ _Thread_local int clock_self = -1;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int wakeup_fd = -1;
 
-// Threads that this thread has released but not woken yet. A woken thread takes the lock first, so it is
-// woken only after the lock is free: the host may run it at once in place of this thread, and with the lock
-// still held it could only switch back.
-static _Thread_local struct {
-    unsigned count, vcpu[2 * LOCKSTEP_MAX]; // a vCPU is here at most twice: for an errand and for a turn
-    bool main;
-} released;
+static _Thread_local bool releases_main; // this thread has released the main thread, but not woken it yet
 
+// A woken thread takes the lock first, so it is woken only after the lock is free.
 static void wake_all(void) {
-    while (released.count)
-        syscall(SYS_futex, &clock_vcpus[released.vcpu[--released.count]].go, FUTEX_WAKE_PRIVATE, 1, NULL,
-                NULL, 0);
+    carrier_wake();
     uint64_t one = 1;
-    if (released.main)
+    if (releases_main)
         (void)!syscall(SYS_write, wakeup_fd, &one, sizeof one);
-    released.main = false;
+    releases_main = false;
 }
 
 void clock_lock(void) {
@@ -67,6 +57,10 @@ bool clock_has_capacities(void) {
     return clock_options.capacity[0];
 }
 
+bool clock_is_slow(unsigned c) {
+    return clock_vcpus[c].capacity < CLOCK_FULL;
+}
+
 bool clock_started(void) {
     return clock_guest_started;
 }
@@ -75,14 +69,14 @@ int clock_wakeup_fd(void) {
     return wakeup_fd;
 }
 
+// A vCPU that releases itself does not wait.
 void clock_release(unsigned c) {
-    atomic_fetch_add(&clock_vcpus[c].go, 1);
     if ((int)c != clock_self)
-        released.vcpu[released.count++] = c;
+        carrier_release(c);
 }
 
 void clock_wake_main(void) {
-    released.main = true;
+    releases_main = true;
 }
 
 bool clock_is_halted(void) {
@@ -90,14 +84,4 @@ bool clock_is_halted(void) {
         if (clock_machine.vcpu[c].state != LOCKSTEP_HALT)
             return false;
     return true;
-}
-
-bool clock_wait_for_release(unsigned c, long ns) {
-    struct timespec span = {ns / 1000000000, ns % 1000000000};
-    uint32_t go = atomic_load(&clock_vcpus[c].go);
-    clock_unlock();
-    long result = syscall(SYS_futex, &clock_vcpus[c].go, FUTEX_WAIT_PRIVATE, go, &span, NULL, 0);
-    bool late = result != 0 && errno == ETIMEDOUT;
-    clock_lock();
-    return late;
 }

@@ -6,23 +6,23 @@
 #include "clock.h"
 #include "counter.h"
 
-// ---- clock_state.c: the state, its lock, and how threads wait for and release each other
+// ---- clock_state.c: the state, its lock, and how threads release each other
 
 // An errand is a job that QEMU itself gives a halted vCPU's thread (clock_errands.c).
 enum clock_errand { CLOCK_ERRAND_NONE, CLOCK_ERRAND_DUE, CLOCK_ERRAND_ACTIVE };
 
 struct clock_vcpu {
     _Alignas(128) uint64_t time, base; // time as of counter value `base`
+    uint64_t charged;                // waits for memory as of `base`
     uint64_t owed;                   // counted but not executed; the next fold takes it back
     uint64_t capacity, part;         // part: how much of the next ns has passed, in parts of 1 / capacity
     uint64_t slowed, was_slowed;     // what instructions took beyond 1 ns each; was: when its turn began
     uint64_t paused, waited, calls, stalled; // counters as of the last stop
     uint64_t called, close_calls; // end of the last turn with a system call; calls in a row, close together
-    uint64_t counted, skipped, waits;  // counted: instructions and time charged for `pause`
+    uint64_t counted, skipped, waits;  // counted: instructions, and those charged for `pause`
     uint64_t last_read, spins_since;    // last read of the clock; begin of the wait that polls it
     uint64_t timed, skip, clock_reads; // skip: the last step skipped; the others: counters as of the last look
     unsigned spins, in_a_row;        // close reads of the clock; successive turns in which it read the clock
-    _Atomic uint32_t go;             // futex word; changes with each release
     void *waiting;                   // the condition that its thread waits for
     void *halt;                      // the condition on which it halted last
     int thread;                      // its thread's id
@@ -48,7 +48,6 @@ extern bool clock_main_asked; // the main thread waits for an answer of the host
 void clock_lock(void);
 void clock_unlock(void); // also wakes the threads that were released since clock_lock
 void clock_release(unsigned vcpu);
-bool clock_wait_for_release(unsigned vcpu, long ns); // drops the lock while it waits; true: timeout
 void clock_wake_main(void);
 bool clock_is_halted(void); // every vCPU; call with the lock held
 

@@ -10,20 +10,36 @@
 static _Atomic bool window_open;
 static _Atomic uint64_t shown; // the latest time that any vCPU was shown
 
-// What the vCPU has executed since its counter was `base`.
-static uint64_t ran(unsigned c) {
-    uint64_t counted = counter_read(c) - clock_vcpus[c].base, owed = clock_vcpus[c].owed;
-    return counted > owed ? counted - owed : 0;
+// How much of the counter a wait takes: as many instructions as take so long, so that the vCPU reaches its limit in time.
+static uint64_t units(unsigned c, uint64_t ns) {
+    return (ns * clock_vcpus[c].capacity + CLOCK_FULL - 1) / CLOCK_FULL;
 }
 
-// `count` instructions, of which each takes CLOCK_FULL / capacity ns, beginning at a whole ns.
-static uint64_t ns_of(unsigned c, uint64_t count) {
-    return count * CLOCK_FULL / clock_vcpus[c].capacity;
+static uint64_t waited(unsigned c) {
+    return counter_stalled(c) - clock_vcpus[c].charged;
 }
 
-// What they take after the part of a ns that earlier ones have left.
-static uint64_t took(unsigned c, uint64_t count) {
-    return (clock_vcpus[c].part + count * CLOCK_FULL) / clock_vcpus[c].capacity;
+uint64_t clock_units(unsigned c, uint64_t stall) {
+    return units(c, waited(c) + stall) - units(c, waited(c));
+}
+
+// What passed on a vCPU since its counter was `base`. An instruction takes CLOCK_FULL / capacity ns, and a wait for
+// memory so many ns on every CPU. What is owed beyond that is left for later.
+struct lap {
+    uint64_t ns, instructions, slowed, owed, part;
+};
+
+static struct lap lap(unsigned c) {
+    const struct clock_vcpu *v = &clock_vcpus[c];
+    uint64_t wait = waited(c), count = counter_read(c) - v->base - units(c, wait) - v->owed;
+    int64_t parts = (int64_t)(v->part + count * CLOCK_FULL + wait * v->capacity);
+    uint64_t owed = parts < 0 ? ((uint64_t)-parts + CLOCK_FULL - 1) / CLOCK_FULL : 0;
+    uint64_t ns = parts < 0 ? 0 : (uint64_t)parts / v->capacity;
+    return (struct lap){.ns = ns,
+                        .instructions = count + owed,
+                        .slowed = ns - wait - (count + owed),
+                        .owed = owed,
+                        .part = (uint64_t)parts + owed * CLOCK_FULL - ns * v->capacity};
 }
 
 uint64_t clock_ahead[LOCKSTEP_MAX];
@@ -33,13 +49,14 @@ static void keep_ahead(unsigned c) {
 }
 
 uint64_t clock_own(unsigned c) {
-    return clock_vcpus[c].time + took(c, ran(c));
+    return clock_vcpus[c].time + lap(c).ns;
 }
 
 // The block may have been folded since it was entered.
 uint64_t clock_before(unsigned c, uint64_t left) {
     const struct clock_vcpu *v = &clock_vcpus[c];
-    uint64_t passed = v->part + ran(c) * CLOCK_FULL, back = left * CLOCK_FULL;
+    struct lap done = lap(c);
+    uint64_t passed = done.ns * v->capacity + done.part, back = left * CLOCK_FULL;
     return passed >= back ? v->time + (passed - back) / v->capacity
                           : v->time - (back - passed + v->capacity - 1) / v->capacity;
 }
@@ -51,13 +68,14 @@ void clock_take_back(unsigned c, uint64_t count) {
 
 void clock_fold(unsigned c) {
     struct clock_vcpu *v = &clock_vcpus[c];
-    uint64_t count = counter_read(c), more = ran(c), ns = took(c, more);
-    v->owed -= count - v->base - more;
-    v->part += more * CLOCK_FULL - ns * v->capacity;
-    v->time += ns;
-    v->slowed += ns - more;
-    v->counted += more;
-    v->base = count;
+    struct lap done = lap(c);
+    v->owed = done.owed;
+    v->part = done.part;
+    v->time += done.ns;
+    v->slowed += done.slowed;
+    v->counted += done.instructions;
+    v->base = counter_read(c);
+    v->charged = counter_stalled(c);
     keep_ahead(c);
 }
 
@@ -80,7 +98,7 @@ void clock_take_grant(unsigned c) {
 }
 
 uint64_t clock_executed(unsigned c) {
-    return clock_vcpus[c].counted + ran(c) - counter_paused(c) - counter_stalled(c);
+    return clock_vcpus[c].counted + lap(c).instructions - counter_paused(c);
 }
 
 uint64_t clock_paused(unsigned c) {
@@ -90,13 +108,8 @@ uint64_t clock_skipped(unsigned c) {
     return clock_vcpus[c].skipped;
 }
 
-// What instructions took beyond 1 ns each, with those that are not folded yet.
-static uint64_t slowed_so_far(unsigned c) {
-    return clock_vcpus[c].slowed + took(c, ran(c)) - ran(c);
-}
-
 uint64_t clock_stalled(unsigned c) {
-    return counter_stalled(c) + clock_vcpus[c].interrupted + slowed_so_far(c);
+    return counter_stalled(c) + clock_vcpus[c].interrupted + clock_vcpus[c].slowed + lap(c).slowed;
 }
 
 uint64_t clock_delayed(unsigned c) {
@@ -118,17 +131,18 @@ uint64_t clock_here(void) {
 }
 
 struct clock_work clock_work(unsigned c) {
-    uint64_t counted = clock_vcpus[c].counted, waited = counter_stalled(c);
-    uint64_t other = counter_paused(c) + counter_idled(c) + waited, interrupted = clock_vcpus[c].interrupted;
-    uint64_t slowed = clock_vcpus[c].slowed;
+    uint64_t counted = clock_vcpus[c].counted, slowed = clock_vcpus[c].slowed;
+    uint64_t idle = counter_paused(c) + counter_idled(c);
+    uint64_t stalled = counter_stalled(c) + clock_vcpus[c].interrupted;
     if ((int)c == clock_self) {
-        counted += ran(c);
-        slowed = slowed_so_far(c);
+        struct lap done = lap(c);
+        counted += done.instructions;
+        slowed += done.slowed;
     }
-    return (struct clock_work){.ran = counted + slowed + clock_vcpus[c].skipped + interrupted +
+    return (struct clock_work){.ran = counted + slowed + stalled + clock_vcpus[c].skipped +
                                       clock_vcpus[c].delayed,
-                               .worked = counted > other ? counted - other : 0,
-                               .stalled = waited + interrupted};
+                               .worked = counted > idle ? counted - idle : 0,
+                               .stalled = stalled};
 }
 
 struct clock_delays clock_delays(uint64_t time) {
@@ -144,20 +158,23 @@ uint64_t clock_halted(unsigned c, uint64_t now) {
     return v->halted + (v->state == LOCKSTEP_HALT && now > v->time ? now - v->time : 0);
 }
 
-static uint64_t told[LOCKSTEP_MAX]; // what each vCPU had worked at its last stop, waits for memory included
+static struct clock_work told[LOCKSTEP_MAX]; // as of each vCPU's last stop
 
-static uint64_t busy(unsigned c) {
-    struct clock_work now = clock_work(c);
-    return now.worked + now.stalled;
+// The time in which the vCPU has worked since its last stop, waits for memory included. It may have worked less than was
+// told: it stops within a block of a loop that waits, which was counted as a whole.
+static uint64_t busy(unsigned c, const struct clock_work *now) {
+    uint64_t worked = now->worked - told[c].worked, stalled = now->stalled - told[c].stalled;
+    int64_t parts = (int64_t)(worked * CLOCK_FULL + stalled * clock_vcpus[c].capacity);
+    return parts > 0 ? (uint64_t)parts / clock_vcpus[c].capacity : 0;
 }
 
 // Tells what the vCPU, which stops now, has done since its last stop.
 void clock_tell_turn(unsigned c) {
-    uint64_t now = busy(c);
-    if (now < told[c]) // it stops within a block of a loop that waits, which was counted as a whole
-        now = told[c];
-    activity_ran(c, clock_machine.vcpu[c].time, clock_vcpus[c].time, ns_of(c, now - told[c]));
-    told[c] = now;
+    struct clock_work now = clock_work(c);
+    uint64_t ns = busy(c, &now);
+    activity_ran(c, clock_machine.vcpu[c].time, clock_vcpus[c].time, ns);
+    if (ns)
+        told[c] = now;
 }
 
 void clock_interrupt(unsigned c) {
@@ -169,7 +186,7 @@ void clock_interrupt(unsigned c) {
         return;
     clock_vcpus[c].was_interrupted = true;
     clock_vcpus[c].interrupted += span;
-    told[c] += span;
+    told[c].stalled += span;
     activity_ran(c, from, from + span, span);
     lockstep_delay(&clock_machine, c, span);
 }
@@ -185,8 +202,8 @@ void clock_stall(unsigned c, uint64_t span) {
 // Tells of all vCPUs that the window closes, during the turn of one; some others may be halted.
 static void tell_close(unsigned closing) {
     uint64_t now = clock_vcpus[closing].time;
-    uint64_t worked = ns_of(closing, busy(closing) - told[closing]);
-    activity_runs(closing, clock_machine.vcpu[closing].time, now, worked);
+    struct clock_work work = clock_work(closing);
+    activity_runs(closing, clock_machine.vcpu[closing].time, now, busy(closing, &work));
     for (unsigned c = 0; c < clock_machine.count; c++)
         if (clock_machine.vcpu[c].state == LOCKSTEP_HALT && clock_machine.vcpu[c].time < now)
             activity_rests(c, clock_machine.vcpu[c].time, now);
@@ -281,7 +298,7 @@ static uint64_t step_of(unsigned c, uint64_t own) {
     uint64_t timed = counter_timed(c);
     bool only_waits = timed != clock_vcpus[c].timed;
     clock_vcpus[c].timed = timed;
-    if (own - clock_vcpus[c].last_read >= ns_of(c, CLOSE_READS)) {
+    if (own - clock_vcpus[c].last_read >= CLOSE_READS * CLOCK_FULL / clock_vcpus[c].capacity) {
         clock_vcpus[c].spins = 0;
         clock_vcpus[c].skip = 0;
         clock_vcpus[c].spins_since = own;

@@ -2,12 +2,16 @@
 #define _GNU_SOURCE
 #include "access.h"
 #include "activity.h"
+#include "carrier.h"
 #include "clock_state.h"
 #include "delays.h"
 #include "journal.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +42,30 @@ static const char *main_word(void) {
     return words[clock_machine.main];
 }
 
+static _Atomic(const char *) host_job;
+
+void clock_host_waits(const char *for_what) {
+    atomic_store(&host_job, for_what);
+}
+
+// What QEMU waits for although every vCPU has stopped, so that the guest can do nothing about it; NULL:
+// nothing.
+static const char *host_side(void) {
+    const char *job = atomic_load(&host_job);
+    if (job)
+        return job;
+    bool is_ready = false;
+    for (unsigned c = 0; c < clock_machine.count; c++) {
+        if (clock_machine.vcpu[c].state == LOCKSTEP_RUN)
+            return NULL;
+        is_ready |= clock_machine.vcpu[c].state == LOCKSTEP_READY;
+    }
+    if (clock_machine.main == LOCKSTEP_MAIN_BUSY)
+        return "its main loop, which works and does not come back";
+    bool blocks = clock_machine.main == LOCKSTEP_MAIN_NONE && !is_ready;
+    return blocks ? "its main thread, which waits for another one" : NULL;
+}
+
 static void die_stuck(void) {
     char line[200];
     journal_line("stuck no progress for %u s at time %llu", clock_options.patience,
@@ -50,6 +78,10 @@ static void die_stuck(void) {
         journal_line("%s", line);
         dprintf(STDERR_FILENO, "instruction clock: %s\n", line);
     }
+    const char *host = host_side();
+    if (host)
+        journal_refuse("the host side of QEMU is stuck, not the guest: for %u s it has waited for %s",
+                       clock_options.patience, host);
     dprintf(STDERR_FILENO, "instruction clock: stuck; main loop: %s\n", main_word());
     _exit(JOURNAL_EXIT_STUCK);
 }
@@ -92,6 +124,8 @@ static uint64_t host_ns(clockid_t id) {
 static bool waits_for_grant(long thread) {
     if (thread == getpid())
         return clock_main_waits && clock_machine.main != LOCKSTEP_MAIN_BUSY;
+    if (carrier_idles(thread))
+        return true;
     for (unsigned c = 0; c < clock_machine.count; c++)
         if (clock_vcpus[c].thread == thread)
             return clock_vcpus[c].waits_for_grant && clock_machine.vcpu[c].state != LOCKSTEP_RUN &&
@@ -117,10 +151,11 @@ static char state_of(const char *thread) {
 // for something that will not happen.
 static bool host_is_slow(void) {
     DIR *threads = opendir("/proc/self/task");
+    long self = syscall(SYS_gettid);
     bool slow = false;
     for (struct dirent *entry; threads && !slow && (entry = readdir(threads));) {
         long thread = strtol(entry->d_name, NULL, 10);
-        char state = thread && !waits_for_grant(thread) ? state_of(entry->d_name) : 0;
+        char state = thread && thread != self && !waits_for_grant(thread) ? state_of(entry->d_name) : 0;
         slow = state == 'R' || state == 'D';
     }
     if (threads)
@@ -138,7 +173,8 @@ void clock_watch(void) {
     uint64_t progress = clock_machine.grants + clock_machine.main_turns + clock_machine.jumps;
     if (clock_guest_started && halted_for_good())
         say_halted();
-    bool may_wait = !clock_guest_started || clock_main_asked || halted_for_good();
+    bool may_wait =
+        !atomic_load(&host_job) && (!clock_guest_started || clock_main_asked || halted_for_good());
     if (progress != last || looked == 0 || may_wait) {
         last = progress;
         looked = now;
@@ -151,6 +187,27 @@ void clock_watch(void) {
     if (idle >= clock_options.patience * SECOND || own - used >= clock_options.patience * SECOND)
         die_stuck();
     clock_unlock();
+}
+
+static void *watch(void *unused) {
+    static const struct timespec second = {1, 0};
+    for (;;) {
+        syscall(SYS_nanosleep, &second, NULL);
+        clock_watch();
+    }
+    return unused;
+}
+
+// QEMU's signals are for its own threads, but for that of a trapped instruction.
+bool clock_watch_begin(void) {
+    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all);
+    sigdelset(&all, SIGSEGV);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool begun = pthread_create(&thread, NULL, watch, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return begun;
 }
 
 // ---- totals
@@ -218,6 +275,8 @@ void clock_report(void) {
         {"host", "signals", clock_checks.signals},
         {"host", "pendings", clock_checks.pendings},
         {"host", "errands", clock_checks.errands},
+        {"host", "tsc_thunks", clock_checks.tsc_thunks},
+        {"host", "tsc_signals", clock_checks.tsc_traps - clock_checks.tsc_thunks},
     };
     for (unsigned i = 0; i < sizeof lines / sizeof lines[0]; i++)
         journal_line("%s %s %llu", lines[i].kind, lines[i].name, (unsigned long long)lines[i].value);

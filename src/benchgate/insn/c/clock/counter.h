@@ -24,13 +24,13 @@ bool counter_bytes(const struct qemu_plugin_insn *insn, uint8_t *into, size_t le
 void counter_charge_pause(struct qemu_plugin_insn *insn);
 uint64_t counter_paused(unsigned vcpu); // how much of counter_read was charged for `pause`
 
-// The places of two counters: of all time, and of the part in which the vCPU waits for memory. They are
-// known with API 3, when every vCPU has appeared.
+// The places of two counters: of all instructions, with what the vCPU waits for memory (clock_units), and of that
+// time. They are known with API 3, when every vCPU has appeared.
 struct counter_place {
     uint64_t *counted, *stalled;
 };
 struct counter_place counter_place(unsigned vcpu);
-uint64_t counter_stalled(unsigned vcpu); // how much of counter_read is such time
+uint64_t counter_stalled(unsigned vcpu); // the ns of such time
 
 uint64_t counter_waited(unsigned vcpu); // instructions in loops that wait for memory
 uint64_t counter_timed(unsigned vcpu);  // iterations of loops that wait for the clock

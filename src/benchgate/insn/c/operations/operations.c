@@ -1,9 +1,3 @@
-// Lines of the log, beside those of spans.c and returns.c:
-//   measured NAME                        a histogram, before all threads
-//   unmeasured NAME REASON               why not
-//   thread N ID VCPU BEGIN END STARTED ENDED    the Nth thread at work, its marks in ns, and what its program read
-//                                        first from its clock after each of them; `-`: there is none
-//
 // A system call ends where the program goes on behind it, with the stack that it had. The child of a fork goes on
 // there, too, but has made no call. A signal's handler makes calls within the one that it interrupts; one that is
 // restarted afterwards comes to its first instruction again, with the same stack, and goes on. A thread that
@@ -18,19 +12,16 @@
 #include "blocks.h"
 #include "clock.h"
 #include "exchanges.h"
-#include "journal.h"
 #include "marks.h"
 #include "operators.h"
 #include "returns.h"
 #include "threads_guest.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-#define NO_MEMORY "there was no memory for its spans"
 #define FAILURES 4095            // a result from -FAILURES to -1 is an error
-#define MOST_BYTES (3u << 19)    // of the lines; insn/log_reader.py reads at most 4 MiB of log
+#define PAGE 4096u
+#define HISTOGRAM 29824u         // the bytes of the guest's struct bench_hist
 
 static struct hooks hooks;
 static bool follows;     // calls and threads
@@ -90,6 +81,7 @@ const char *operations_setup(const char *observed, unsigned vcpus) {
             near(hooks.all[n].at[i]);
     for (unsigned f = 0; f < hooks.functions; f++)
         near(hooks.function[f].begin);
+    near(hooks.recorder);
     bool has_objects = hooks.has[HOOK_PUT] && hooks.has[HOOK_GET]; // each names an object
     return !follows || returns_setup(vcpus, has_objects) ? NULL : "no memory for the returns of system calls";
 }
@@ -124,7 +116,7 @@ static void returned(struct operators_thread *t, unsigned place, unsigned vcpu, 
     bool fails = result >= (uint64_t)-FAILURES ||
                  (is_function && result <= UINT32_MAX && (uint32_t)result >= (uint32_t)-FAILURES);
     if (!fails && t->is_at_work && !operators_measure(t, place, &hooks, seen_time(vcpu, left)))
-        lose(NO_MEMORY);
+        lose(OPERATORS_NO_MEMORY);
     if (!fails && !is_function) {
         returns_succeeded(vcpu, call.number, result);
         move_bytes(t, &call, vcpu, result);
@@ -140,7 +132,7 @@ static void enters_kernel(unsigned vcpu, void *data) {
     uint64_t number = guest_call(vcpu);
     if (t)
         operators_enter(t, number < HOOKS_FUNCTION ? (uint32_t)number : HOOKS_FUNCTION - 1, number == hooks.restart,
-                        (struct operators_place){(uintptr_t)data, guest_stack(vcpu)}, seen_time(vcpu, 1));
+                        (struct operators_place){(uintptr_t)data, guest_stack(vcpu)}, seen_time(vcpu, 1), &hooks);
 }
 
 static void is_behind_call(unsigned vcpu, void *data) {
@@ -158,7 +150,22 @@ static void enters_function(unsigned vcpu, void *data) {
     uint32_t number = HOOKS_FUNCTION + ((uintptr_t)data & 0xff);
     if (t)
         operators_enter(t, number, false, (struct operators_place){number, guest_stack(vcpu)},
-                        seen_time(vcpu, (uintptr_t)data >> 8));
+                        seen_time(vcpu, (uintptr_t)data >> 8), &hooks);
+}
+
+// Which of a worker's histograms it is tells its address: they are one after the other, of all workers, from the
+// begin of a page on (struct bench_hist in guest/bench.h). 32 of them are whole pages.
+static void records(unsigned vcpu, void *unused) {
+    (void)unused;
+    struct operators_thread *t = on[vcpu].thread;
+    unsigned which = 0;
+    if (!t || !t->is_at_work)
+        return;
+    uint64_t place = guest_argument(vcpu, 0) % PAGE, value = guest_argument(vcpu, 1);
+    while (which < 32 && which * HISTOGRAM % PAGE != place)
+        which++;
+    if (!operators_record(t, &hooks, which % HOOKS_HISTOGRAMS, value))
+        lose(OPERATORS_NO_MEMORY);
 }
 
 static void leaves_function(unsigned vcpu, void *data) {
@@ -271,6 +278,8 @@ void operations_shown(unsigned vcpu, uint64_t time) {
         return;
     t->last.read = time;
     t->last.step++;
+    if (t->work)
+        t->work->read = time;
     read_after_mark(t->work, time);
     for (unsigned n = 0; t->is_at_work && n < hooks.operations; n++)
         spans_read(&t->work->spans[n], time);
@@ -315,6 +324,8 @@ static void look_for_hooks(struct qemu_plugin_insn *insn, uint64_t address, size
     for (unsigned f = 0; f < hooks.functions; f++)
         if (hooks.function[f].begin == address && is_of_program())
             call_back(insn, enters_function, left << 8 | f);
+    if (hooks.recorder == address && is_of_program())
+        call_back(insn, records, 0);
 }
 
 static void look_for_returns(struct qemu_plugin_insn *insn, const struct arch_insn *seen, uint64_t address,
@@ -342,14 +353,6 @@ void operations_instruction(struct qemu_plugin_insn *insn, const struct arch_ins
 
 // ---- the work, and the end
 
-static void close_all(struct operators_work *work) {
-    bool has_memory = true;
-    for (unsigned n = 0; n < hooks.operations; n++)
-        has_memory &= spans_close(&work->spans[n]);
-    if (!has_memory)
-        lose(NO_MEMORY);
-}
-
 void operations_mark(unsigned kind, unsigned vcpu, uint64_t time) {
     struct operators_thread *t = on[vcpu].thread;
     if (!follows)
@@ -364,53 +367,12 @@ void operations_mark(unsigned kind, unsigned vcpu, uint64_t time) {
     t->is_at_work = false;
     t->work->has_end = true;
     t->work->end = time;
-    close_all(t->work);
-}
-
-static const char *time_or_none(char *into, size_t size, bool is_known, uint64_t time) {
-    snprintf(into, size, "-");
-    if (is_known)
-        snprintf(into, size, "%" PRIu64, time);
-    return into;
-}
-
-static void say_thread(unsigned number, const struct operators_work *work) {
-    char end[24], started[24], ended[24];
-    journal_line("thread %u %" PRIu64 " %u %" PRIu64 " %s %s %s", number, work->id, work->vcpu, work->begin,
-                 time_or_none(end, sizeof end, work->has_end, work->end),
-                 time_or_none(started, sizeof started, work->has_started, work->started),
-                 time_or_none(ended, sizeof ended, work->has_ended, work->ended));
-}
-
-// The spans of one operation, while there is room in the log.
-static void report(unsigned n, struct operators_work *const *works, unsigned count) {
-    for (unsigned i = 0; i < count; i++)
-        spans_report(&works[i]->spans[n], hooks.operation[n].name, i);
+    if (!operators_close(t->work, hooks.operations))
+        lose(OPERATORS_NO_MEMORY);
 }
 
 void operations_report(void) {
-    struct operators_work *const *works;
-    unsigned count = operators_works(&works);
-    bool fits[HOOKS_OPERATIONS] = {false};
-    size_t used = 0;
-    for (unsigned i = 0; i < count; i++)
-        close_all(works[i]);
-    for (unsigned n = 0; n < hooks.operations; n++) {
-        size_t more = 0;
-        for (unsigned i = 0; i < count && !lost; i++)
-            more += spans_room(&works[i]->spans[n]);
-        fits[n] = !lost && used + more <= MOST_BYTES;
-        used += fits[n] ? more : 0;
-        if (fits[n])
-            journal_line("measured %s", hooks.operation[n].name);
-        else
-            journal_line("unmeasured %s %s", hooks.operation[n].name, lost ? lost : "the log has no room for it");
-    }
-    for (unsigned i = 0; i < count && used; i++)
-        say_thread(i, works[i]);
-    for (unsigned n = 0; n < hooks.operations; n++)
-        if (fits[n])
-            report(n, works, count);
+    operators_report(&hooks, lost);
 }
 
 #else

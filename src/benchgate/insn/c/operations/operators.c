@@ -1,9 +1,19 @@
+// Lines of the log, beside those of spans.c and returns.c:
+//   measured NAME                        a histogram, before all threads
+//   unmeasured NAME REASON               why not
+//   thread N ID VCPU BEGIN END STARTED ENDED    the Nth thread at work, its marks in ns, and what its program read
+//                                        first from its clock after each of them; `-`: there is none
 #include "operators.h"
 
+#include "journal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BUCKETS 4096
+#define MOST_BYTES (3u << 19) // of the lines; insn/log_reader.py reads at most 4 MiB of log
 #define MOST 100000 // threads at different places
 #define MOST_AT_WORK 256
 
@@ -34,6 +44,7 @@ struct operators_work *operators_begin(struct operators_thread *t, unsigned vcpu
         works[working++] = t->work;
     }
     t->is_at_work = t->work;
+    t->woken = (struct spans_moment){0}; // at the starting line
     return t->work;
 }
 
@@ -52,8 +63,26 @@ void operators_leave(struct operators_thread *t, unsigned depth) {
     t->was_woken &= t->asleep > 0;
 }
 
+static bool is_among(uint32_t number, const uint32_t *calls, unsigned of) {
+    for (unsigned i = 0; i < of; i++)
+        if (calls[i] == number)
+            return true;
+    return false;
+}
+
+static void post(struct operators_thread *t, uint32_t number, const struct hooks *hooks) {
+    bool is_post = false;
+    for (unsigned n = 0; n < hooks->operations; n++) {
+        const struct hook_operation *o = &hooks->operation[n];
+        is_post |= o->is_wake && is_among(number, o->from, o->begins);
+    }
+    if (is_post && t->is_at_work)
+        t->work->posts[t->work->posted++ % OPERATORS_POSTS] = t->last.read;
+}
+
 void operators_enter(struct operators_thread *t, uint32_t number, bool restarts, struct operators_place place,
-                     uint64_t time) {
+                     uint64_t time, const struct hooks *hooks) {
+    post(t, number, hooks);
     int same = operators_find(t, place);
     if (same >= 0) {
         bool goes_on = restarts || t->calls[same].number == number;
@@ -74,13 +103,7 @@ void operators_woken(struct operators_thread *t, const struct spans_moment *sinc
     t->was_woken = t->depth > 0;
     t->asleep = t->depth;
     t->woken = *since;
-}
-
-static bool is_among(uint32_t number, const uint32_t *calls, unsigned of) {
-    for (unsigned i = 0; i < of; i++)
-        if (calls[i] == number)
-            return true;
-    return false;
+    t->step = t->last.step;
 }
 
 bool operators_measure(struct operators_thread *t, unsigned which, const struct hooks *hooks, uint64_t time) {
@@ -89,8 +112,11 @@ bool operators_measure(struct operators_thread *t, unsigned which, const struct 
     for (unsigned n = 0; n < hooks->operations; n++) {
         const struct hook_operation *o = &hooks->operation[n];
         struct spans *spans = &t->work->spans[n];
+        if (o->is_wake && o->record)
+            continue; // operators_record
         bool ends = is_among(call->number, o->to, o->ends) && (!o->is_wake || woke);
         spans->needs_read = o->is_wake;
+        spans->is_part = o->record;
         if (o->is_wake ? ends : is_among(call->number, o->from, o->begins))
             has_memory &= spans_begin(spans, o->is_wake ? &t->woken : &call->begin);
         if (ends)
@@ -99,7 +125,101 @@ bool operators_measure(struct operators_thread *t, unsigned which, const struct 
     return has_memory;
 }
 
-unsigned operators_works(struct operators_work *const **all) {
-    *all = works;
-    return working;
+// Of what other threads had read when they posted, or have read and may be about to post, the nearest to `wanted`
+// that is after `since`; `now`, if there is none.
+static uint64_t nearest_post(const struct operators_work *of, uint64_t wanted, uint64_t now) {
+    uint64_t best = now, off = UINT64_MAX;
+    for (unsigned w = 0; w < working; w++) {
+        const struct operators_work *other = works[w];
+        unsigned known = other->posted < OPERATORS_POSTS ? other->posted : OPERATORS_POSTS;
+        for (unsigned i = 0; other != of && i <= known; i++) {
+            uint64_t read = i == known ? other->read : other->posts[i];
+            uint64_t far = read > wanted ? read - wanted : wanted - read;
+            if (read > of->since && read <= now && far < off) {
+                best = read;
+                off = far;
+            }
+        }
+    }
+    return best;
+}
+
+// When the wake-up was asked for whose length it records. The first histogram of a wake-up decides; others go on.
+static uint64_t asked(struct operators_thread *t, struct spans *spans, uint64_t ns) {
+    struct operators_work *work = t->work;
+    if (work->since <= spans->since) {
+        uint64_t woken = t->woken.step ? t->woken.read : t->woken.time;
+        bool has_slept = woken > work->since && t->last.step == t->step + 1;
+        work->since = has_slept ? woken : nearest_post(work, t->last.read - ns, t->last.read);
+    }
+    spans->since = work->since;
+    return work->since;
+}
+
+bool operators_record(struct operators_thread *t, const struct hooks *hooks, unsigned histogram, uint64_t ns) {
+    bool has_memory = true;
+    for (unsigned n = 0; n < hooks->operations; n++) {
+        struct spans *spans = &t->work->spans[n];
+        if (hooks->operation[n].record != histogram + 1)
+            continue;
+        if (hooks->operation[n].is_wake)
+            has_memory &= spans_record(spans, spans_length(asked(t, spans, ns), t->last.read));
+        else
+            has_memory &= spans_record_parts(spans);
+    }
+    return has_memory;
+}
+
+// ---- the end
+
+bool operators_close(struct operators_work *work, unsigned operations) {
+    bool has_memory = true;
+    for (unsigned n = 0; n < operations; n++)
+        has_memory &= spans_close(&work->spans[n]);
+    return has_memory;
+}
+
+static const char *time_or_none(char *into, size_t size, bool is_known, uint64_t time) {
+    snprintf(into, size, "-");
+    if (is_known)
+        snprintf(into, size, "%" PRIu64, time);
+    return into;
+}
+
+static void say_thread(unsigned number, const struct operators_work *work) {
+    char end[24], started[24], ended[24];
+    journal_line("thread %u %" PRIu64 " %u %" PRIu64 " %s %s %s", number, work->id, work->vcpu, work->begin,
+                 time_or_none(end, sizeof end, work->has_end, work->end),
+                 time_or_none(started, sizeof started, work->has_started, work->started),
+                 time_or_none(ended, sizeof ended, work->has_ended, work->ended));
+}
+
+// The spans of one operation, while there is room in the log.
+static void report(unsigned n, const char *name) {
+    for (unsigned i = 0; i < working; i++)
+        spans_report(&works[i]->spans[n], name, i);
+}
+
+void operators_report(const struct hooks *hooks, const char *lost) {
+    bool fits[HOOKS_OPERATIONS] = {false};
+    size_t used = 0;
+    for (unsigned i = 0; i < working; i++)
+        if (!operators_close(works[i], hooks->operations) && !lost)
+            lost = OPERATORS_NO_MEMORY;
+    for (unsigned n = 0; n < hooks->operations; n++) {
+        size_t more = 0;
+        for (unsigned i = 0; i < working && !lost; i++)
+            more += spans_room(&works[i]->spans[n]);
+        fits[n] = !lost && used + more <= MOST_BYTES;
+        used += fits[n] ? more : 0;
+        if (fits[n])
+            journal_line("measured %s", hooks->operation[n].name);
+        else
+            journal_line("unmeasured %s %s", hooks->operation[n].name, lost ? lost : "the log has no room for it");
+    }
+    for (unsigned i = 0; i < working && used; i++)
+        say_thread(i, works[i]);
+    for (unsigned n = 0; n < hooks->operations; n++)
+        if (fits[n])
+            report(n, hooks->operation[n].name);
 }

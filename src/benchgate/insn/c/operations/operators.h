@@ -6,6 +6,8 @@
 #include "spans.h"
 #include "threads_hooks.h"
 
+#define OPERATORS_NO_MEMORY "there was no memory for its spans"
+#define OPERATORS_POSTS 512 // of a thread, the last ones
 #define OPERATORS_DEPTH 8 // of calls within each other: functions, a system call, handlers of signals in it
 
 enum operators_way { OPERATORS_STAYS, OPERATORS_PUTS, OPERATORS_GETS };
@@ -30,6 +32,10 @@ struct operators_work {
     uint64_t begin, end;
     bool has_end, has_started, has_ended;
     uint64_t started, ended; // what it read first from its clock after its marks
+    uint64_t read, since;    // what it read last; when the wake-up was asked for that it recorded last
+    // What it had read when it made a call that may wake others, whether or not anybody slept.
+    unsigned posted;
+    uint64_t posts[OPERATORS_POSTS];
     struct spans spans[HOOKS_OPERATIONS];
 };
 
@@ -38,6 +44,7 @@ struct operators_thread {
     uint64_t place, id, serial; // serial: another one for each thread
     bool has_id, is_at_work, was_woken, was_sent;
     struct spans_moment woken, sent; // when the call began in which another thread woke it, or asked for that
+    uint64_t step;                   // its last read before it was woken
     unsigned asleep;                 // of its calls: in so many it was when it was woken
     struct spans_moment last;        // what it has read from its clock
     unsigned depth;
@@ -52,15 +59,21 @@ struct operators_work *operators_begin(struct operators_thread *thread, unsigned
 
 // Its call begins, or goes on after a signal's handler: it comes to the same place again, with the same number or,
 // for a system that has one, that of the call that goes on with another (`restarts`).
+// `hooks`: some calls are posts.
 void operators_enter(struct operators_thread *thread, uint32_t number, bool restarts, struct operators_place place,
-                     uint64_t time);
+                     uint64_t time, const struct hooks *hooks);
 int operators_find(const struct operators_thread *thread, struct operators_place place); // which of its calls; or -1
 void operators_leave(struct operators_thread *thread, unsigned depth); // so many calls remain
 void operators_woken(struct operators_thread *thread, const struct spans_moment *since);
 // Its call number `which` succeeds now: begins and ends the spans of which it is a part. False: there is no memory.
 bool operators_measure(struct operators_thread *thread, unsigned which, const struct hooks *hooks, uint64_t time);
 
-// The calls of all threads at work, in the order in which they began.
-unsigned operators_works(struct operators_work *const **all);
+// Its program records this value in the histogram of this number, right after it read its clock. False: there is
+// no memory.
+bool operators_record(struct operators_thread *thread, const struct hooks *hooks, unsigned histogram, uint64_t ns);
+
+bool operators_close(struct operators_work *work, unsigned operations); // it has ended; false: no memory
+// Writes what was measured of all threads at work, in the order in which they began, or why not (`lost`).
+void operators_report(const struct hooks *hooks, const char *lost);
 
 #endif

@@ -41,8 +41,18 @@ static void add(struct lengths *lengths, uint64_t value) {
     lengths->bucket[bucket_of(value)]++;
 }
 
-static uint64_t length(uint64_t from, uint64_t to) {
+uint64_t spans_length(uint64_t from, uint64_t to) {
     return to > from ? to - from : 0;
+}
+
+static bool add_both(struct spans *s, uint64_t inner, uint64_t outer) {
+    if (!s->lengths)
+        s->lengths = calloc(1, sizeof *s->lengths);
+    if (!s->lengths)
+        return false;
+    add(&s->lengths->inner, inner);
+    add(&s->lengths->outer, outer);
+    return true;
 }
 
 bool spans_close(struct spans *s) {
@@ -50,16 +60,26 @@ bool spans_close(struct spans *s) {
     s->is_open = s->has_end = false;
     if (!is_span)
         return true;
-    if (!s->lengths)
-        s->lengths = calloc(1, sizeof *s->lengths);
-    if (!s->lengths)
-        return false;
-    uint64_t inner = length(s->begin.time, s->end), outer = inner;
+    uint64_t inner = spans_length(s->begin.time, s->end), outer = inner;
     if (s->begin.step && s->has_read)
-        outer = length(s->begin.read, s->read);
-    add(&s->lengths->inner, inner);
-    add(&s->lengths->outer, outer > inner ? outer : inner);
+        outer = spans_length(s->begin.read, s->read);
+    if (outer < inner)
+        outer = inner;
+    if (!s->is_part)
+        return add_both(s, inner, outer);
+    s->inner += inner;
+    s->outer += outer;
     return true;
+}
+
+bool spans_record(struct spans *s, uint64_t length) {
+    return add_both(s, length, length);
+}
+
+bool spans_record_parts(struct spans *s) {
+    bool has_memory = spans_close(s) && add_both(s, s->inner, s->outer);
+    s->inner = s->outer = 0;
+    return has_memory;
 }
 
 bool spans_begin(struct spans *s, const struct spans_moment *begin) {

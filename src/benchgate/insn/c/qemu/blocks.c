@@ -12,6 +12,7 @@
 #include "profile.h"
 #include "stacks.h"
 #include "threads.h"
+#include "threads_stays.h"
 
 #include <pthread.h>
 
@@ -81,7 +82,8 @@ void blocks_translated(struct qemu_plugin_tb *tb) {
     stacks_block(tb, total);
     access_block(tb, total);
     delays_block(tb, total);
-    counts_block(tb, total);
+    counts_block(tb, total, spin.on ? spin.instructions : 0);
+    stays_block(tb, total, counts_of_program());
     uint64_t at = qemu_plugin_tb_vaddr(tb);
     operations_block(at);
     for (size_t i = 0; i < total; i++) {

@@ -192,8 +192,9 @@ EXPORT int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) 
 EXPORT int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
                                   const struct timespec *until) {
     ready();
-    if (!is_main && clock_self < 0) // also before the clock is active: the images are opened early
-        pool_rests(condition, mutex);
+    if (!is_main && clock_self < 0 &&
+        pool_is_rest(until)) // also before the clock is active: images are opened early
+        return pool_rest(condition, mutex, real.cond_wait);
     if (!active || !is_main)
         return real.cond_timedwait(condition, mutex, until);
     clock_main_blocks(true);
@@ -274,8 +275,7 @@ static void sleep_in_step(struct pollfd *fds, nfds_t count, const sigset_t *mask
         if (events != 0 && !asked) {
             asked = true;
             clock_main_wants();
-        } else
-            clock_watch();
+        }
     }
     clock_main_sleeps(false);
 }

@@ -3,6 +3,7 @@
 #include "access.h"
 #include "activity.h"
 #include "blocks.h"
+#include "carrier.h"
 #include "clock.h"
 #include "console.h"
 #include "counter.h"
@@ -14,7 +15,6 @@
 #include "libc.h"
 #include "marks.h"
 #include "operations.h"
-#include "placement.h"
 #include "polls.h"
 #include "pool.h"
 #include "profile.h"
@@ -37,7 +37,7 @@ EXPORT int qemu_plugin_version = INSN_API;
 EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv);
 
 struct settings {
-    const char *out, *profile, *events, *stacks, *explore, *threads, *observe, *bytes;
+    const char *out, *profile, *events, *stacks, *explore, *threads, *observe, *bytes, *carrier;
     bool lines, disks;
     uint64_t from, to; // the window's first and last byte of the console; 0: it lies between marks
     int talk; // the host's socket, or -1
@@ -127,6 +127,8 @@ static bool option(struct settings *s, const char *argument) {
         return s->talk = (int)n, true;
     if (IS("disks") && number(value, 0, 1, &n))
         return s->disks = n, true;
+    if (IS("carrier"))
+        return *(s->carrier = value) != 0;
     if (IS("patience") && number(value, 1, 86400, &n))
         return s->clock.patience = (unsigned)n, true;
     if (IS("machine"))
@@ -153,7 +155,6 @@ static void adopt(unsigned vcpu) {
     if (clock_self >= 0 || libc_is_main())
         return;
     clock_self = (int)vcpu;
-    placement_join();
     clock_adopt(vcpu);
     delays_appear(vcpu);
     tsc_trap_this_thread();
@@ -277,8 +278,6 @@ static const char *requests(unsigned vcpus, struct settings *s) {
     const unsigned *capacity = s->clock.capacity;
     if (capacity[0] && (!capacity[vcpus - 1] || (vcpus < LOCKSTEP_MAX && capacity[vcpus])))
         return "the option capacities does not have one for each vCPU";
-    if (capacity[0] && (s->access.machine || s->access.order != ACCESS_UNSAID))
-        return "CPUs of different capacity and a memory system are not modelled together";
     if (capacity[0])
         device_tree_capacities(capacity, vcpus);
     const char *refused = memory_system(vcpus, s);
@@ -314,6 +313,7 @@ static const char *problem(const struct qemu_info *info, struct settings *s) {
 #endif
     const char *why = libc_problem();
     why = why ? why : tsc_setup(arch->clock_is_host_tsc);
+    why = why ? why : clock_carries(s->carrier);
     if (!why && s->talk >= 0)
         why = typist_setup(s->talk, s->clock.start);
     if (why)
@@ -333,6 +333,7 @@ static void write_header(const struct qemu_info *info, const struct settings *s)
     journal_line("rush %llu", (unsigned long long)s->clock.rules.rush);
     journal_line("vcpus %d", info->system.smp_vcpus);
     journal_line("api %d %d %d", INSN_API, info->version.min, info->version.cur);
+    journal_line("host carrier %s", carrier_name());
     if (s->clock.start.time)
         journal_line("start %llu %llu", (unsigned long long)s->clock.start.time,
                      (unsigned long long)s->clock.start.bytes);
@@ -365,8 +366,9 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
     if (s.lines)
         console_setup(vcpu_count);
     marks_between_lines(s.from, s.to);
-    placement_setup();
     libc_activate();
+    if (!clock_watch_begin())
+        return complain("refused: ", "the host allows no further thread");
     if (s.disks)
         pool_expect();
     tsc_trap_this_thread();

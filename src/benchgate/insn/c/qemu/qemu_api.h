@@ -29,7 +29,7 @@ struct qemu_info {
     } system;
 };
 
-enum { QEMU_NO_REGS = 0, QEMU_READS_REGS = 1, QEMU_INLINE_ADD = 0, QEMU_INLINE_STORE = 1, QEMU_COND_NE = 3, QEMU_COND_GE = 7 };
+enum { QEMU_NO_REGS = 0, QEMU_READS_REGS = 1, QEMU_INLINE_ADD = 0, QEMU_INLINE_STORE = 1, QEMU_COND_EQ = 2, QEMU_COND_NE = 3, QEMU_COND_GE = 7 };
 enum { QEMU_READS = 1, QEMU_WRITES = 2, QEMU_READS_AND_WRITES = 3 };
 
 struct qemu_hwaddr; // where in the guest's physical memory an access was

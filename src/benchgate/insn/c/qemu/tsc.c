@@ -1,6 +1,7 @@
 // QEMU executes rdtsc inline for a guest's rdtsc, and for the cycle counters of some other architectures. The
 // kernel can trap it (PR_SET_TSC). The trap handler answers with instruction time, so the guest's TSC ticks
-// once per instruction.
+// once per instruction. A signal takes the host 5 us, so a place in QEMU at which a vCPU is trapped becomes a
+// jump to a thunk (thunk.h), where it can be one.
 #define _GNU_SOURCE
 #include "tsc.h"
 
@@ -9,6 +10,7 @@
 
 #include "libc.h"
 #include "operations.h"
+#include "thunk.h"
 
 #include <link.h>
 #include <signal.h>
@@ -34,15 +36,6 @@ static int find_text(struct dl_phdr_info *info, size_t size, void *unused) {
     return 1;
 }
 
-// The length of rdtsc or rdtscp at `code`, or 0.
-static int tsc_length(const uint8_t *code) {
-    if (code[0] == 0x0f && code[1] == 0x31)
-        return 2;
-    if (code[0] == 0x0f && code[1] == 0x01 && code[2] == 0xf9)
-        return 3;
-    return 0;
-}
-
 // Reads the host's TSC, for a library that reads it in the main thread.
 static uint64_t host_tsc(void) {
     prctl(PR_SET_TSC, PR_TSC_ENABLE);
@@ -51,31 +44,51 @@ static uint64_t host_tsc(void) {
     return now;
 }
 
+static uint64_t guest_time(void) {
+    clock_checks.tsc_traps++;
+    uint64_t now = is_guest_clock ? clock_spin_read() : clock_seen();
+    operations_shown((unsigned)clock_self, now);
+    return now;
+}
+
+// In place of a read in QEMU's own code. Threads that do not run the guest come here, too.
+static uint64_t answer(void) {
+    if (clock_self >= 0) {
+        clock_checks.tsc_thunks++;
+        return guest_time();
+    }
+    return libc_is_main() ? clock_seen() : __builtin_ia32_rdtsc();
+}
+
 static void trapped(int number, siginfo_t *info, void *context) {
     greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
-    int length = info->si_code == SI_KERNEL ? tsc_length((const uint8_t *)r[REG_RIP]) : 0;
+    uint8_t *at = (uint8_t *)r[REG_RIP];
+    const uint8_t *resume = info->si_code == SI_KERNEL ? thunk_resume(at) : NULL;
+    if (resume) {
+        r[REG_RIP] = (greg_t)resume;
+        return;
+    }
+    int length = info->si_code == SI_KERNEL ? thunk_length(at) : 0;
     if (!length) { // a real fault: it repeats, and the previous handler gets it
         (void)number;
         sigaction(SIGSEGV, &before, NULL);
         return;
     }
-    uintptr_t at = (uintptr_t)r[REG_RIP];
     if (clock_self < 0 && !libc_is_main()) { // a thread that inherited the setting
         prctl(PR_SET_TSC, PR_TSC_ENABLE);
         return;
     }
+    bool is_qemu = (uintptr_t)at >= text_begin && (uintptr_t)at < text_end;
+    if (clock_self >= 0 && is_qemu && thunk_replace(at, (const uint8_t *)text_end, answer))
+        return; // it goes on with the jump
     uint64_t now;
-    if (clock_self >= 0) {
-        clock_checks.tsc_traps++;
-        now = is_guest_clock ? clock_spin_read() : clock_seen();
-        operations_shown((unsigned)clock_self, now);
-    } else if (at >= text_begin && at < text_end)
-        now = clock_seen(); // QEMU itself, when it starts or stops the guest's clock
+    if (clock_self >= 0)
+        now = guest_time();
     else
-        now = host_tsc();
+        now = is_qemu ? clock_seen() : host_tsc(); // QEMU itself, when it starts or stops the guest's clock
     r[REG_RAX] = (greg_t)(uint32_t)now;
     r[REG_RDX] = (greg_t)(now >> 32);
-    if (length == 3)
+    if (length == THUNK_RDTSCP)
         r[REG_RCX] = 0;
     r[REG_RIP] += length;
 }

@@ -43,6 +43,7 @@ enum {
     INSTRUCTIONS,
     WORKED,
     PROGRAMS,
+    SPUN,
     EVENTS // from here on: those of the system
 };
 
@@ -93,7 +94,7 @@ static void name_all(void) {
         [HALTS] = "halts",       [IPIS] = "ipis",         [FAULTS] = "faults",
         [WAKES] = "wakes",       [SWITCHES] = "switches", [FORKS] = "forks",
         [EXITS] = "exits",       [WORKED] = "worked",     [INSTRUCTIONS] = "instructions",
-        [PROGRAMS] = "programs",
+        [PROGRAMS] = "programs", [SPUN] = "spun",
     };
     for (unsigned i = 0; i < EVENTS; i++)
         name(i, "", plain[i]);
@@ -292,10 +293,13 @@ static bool is_of(enum level wanted) {
     return level == wanted;
 }
 
-void counts_block(struct qemu_plugin_tb *tb, size_t instructions) {
+void counts_block(struct qemu_plugin_tb *tb, size_t instructions, size_t waiting) {
     level = NOT_READ;
-    if (score && !is_blind && is_of(OF_PROGRAM))
-        qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD, counter(PROGRAMS), instructions);
+    if (!score || is_blind || !is_of(OF_PROGRAM))
+        return;
+    qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD, counter(PROGRAMS), instructions);
+    if (waiting)
+        qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD, counter(SPUN), waiting);
 }
 
 static void count_act(struct qemu_plugin_insn *insn, enum arch_act act) {
@@ -316,6 +320,8 @@ void counts_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *s
         call_back(insn, calls, 0);
     if (blocks_arch->atomic(seen) && is_of(OF_PROGRAM))
         count(insn, ATOMICS);
+    if (blocks_arch->kind(seen) == ARCH_PAUSE && is_of(OF_PROGRAM))
+        count(insn, SPUN);
     enum arch_act act = blocks_arch->act(seen);
     if (act != ARCH_NO_ACT && is_of(OF_KERNEL))
         count_act(insn, act);
@@ -455,8 +461,8 @@ void counts_vcpu(unsigned vcpu) {
     (void)vcpu;
 }
 
-void counts_block(struct qemu_plugin_tb *tb, size_t instructions) {
-    (void)tb, (void)instructions;
+void counts_block(struct qemu_plugin_tb *tb, size_t instructions, size_t waiting) {
+    (void)tb, (void)instructions, (void)waiting;
 }
 
 void counts_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *seen, uint64_t address) {

@@ -1,6 +1,6 @@
 // Lines of the file, in the order in which the clock saw them. vCPUs run one at a time, so this order is the right
 // one, although the time of one vCPU may be behind that of another:
-//   insn-threads 2, vcpus N, open TIME, close TIME    1: without the lines `halt` and `resume`
+//   insn-threads 3, vcpus N, open TIME, close TIME    1: without the lines `halt` and `resume`, 2: without `stay`
 //   fork VCPU TIME ID PARENT NAME            PARENT runs on the vCPU; NAME in hex, or `-`
 //   name VCPU TIME ID NAME                   when it differs from the last one seen
 //   switch VCPU TIME PREV STATE NEXT QUEUE   STATE of PREV: r runnable, b blocked, d dead; QUEUE: runnable threads of
@@ -15,6 +15,7 @@
 //   tick VCPU TIME                           the scheduler looks at the running thread, in a timer interrupt
 //   yield VCPU TIME                          the running thread gives way
 //   halt VCPU TIME, resume VCPU TIME         the clock's own: the vCPU executes nothing in between, whoever runs there
+//   stay VCPU TIME LENGTH                    until here its thread was in the kernel at a stretch (threads_stays.h)
 //   full TIME                                the file is full, nothing after TIME is in it
 //   end TIME
 #define _GNU_SOURCE
@@ -23,6 +24,8 @@
 #include "clock.h"
 #include "threads_guest.h"
 #include "threads_hooks.h"
+#include "threads_stays.h"
+#include "threads_text.h"
 #include "threads_trail.h"
 
 #if INSN_API >= 3
@@ -35,18 +38,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_BYTES (60u << 20) // insn/threads_log.py reads at most 64 MiB
-
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct hooks hooks;
-static FILE *file;
 static unsigned vcpus;
-static size_t written;
-static bool opened, closed, is_full;
+static bool opened, closed;
 static uint64_t everywhere; // all CPUs
 static struct {
     uint64_t time, running; // of its last event; the id of its thread
 } on[LOCKSTEP_MAX];
+
+static void program_goes_on(unsigned vcpu, uint64_t time);
 
 const char *threads_setup(const char *path, const char *observed, unsigned count, bool whole,
                           uint64_t start) {
@@ -58,95 +59,69 @@ const char *threads_setup(const char *path, const char *observed, unsigned count
     if (!hooks.id.length || !hooks.has[HOOK_SWITCH] || !hooks.has[HOOK_WAKE])
         return "to see threads there must be an `id`, and hooks for switches and for wake-ups "
                "(option observe=FILE)";
-    file = fopen(path, "we");
-    if (!file)
+    if (!text_open(path))
         return "the threads cannot be written (option threads=FILE)";
     vcpus = count;
     opened = whole;
     everywhere = count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX;
     trail_setup(hooks.text_from, hooks.text_to);
-    fprintf(file, "insn-threads 2\nvcpus %u\n", count);
-    if (start)
-        fprintf(file, "start %" PRIu64 "\n", start);
+    text_say("insn-threads 3\nvcpus");
+    text_number(count);
+    text_put('\n');
+    if (!stays_setup(program_goes_on))
+        return "no memory for the stays of threads in the kernel";
+    if (start) {
+        text_say("start");
+        text_number(start);
+        text_put('\n');
+    }
     return NULL;
 }
 
 void threads_vcpu(unsigned vcpu) {
-    if (file && !guest_vcpu(vcpu))
+    if (text_is_open() && !guest_vcpu(vcpu))
         journal_refuse("this QEMU names the registers in another way, so threads cannot be seen");
 }
 
 // ---- lines
 
-// An event is a few short lines, and there are up to two events per microsecond: printf would cost as much as
-// all the reading.
-static void put(char c) {
-    if (is_full)
-        return;
-    putc_unlocked(c, file);
-    written++;
-}
-
-static void say(const char *text) {
-    while (*text)
-        put(*text++);
-}
-
-static void digits(uint64_t value, unsigned base) {
-    char reversed[20];
-    unsigned count = 0;
-    do
-        reversed[count++] = "0123456789abcdef"[value % base];
-    while (value /= base);
-    while (count)
-        put(reversed[--count]);
-}
-
-static void number(uint64_t value) {
-    put(' ');
-    digits(value, 10);
-}
-
 static void head(const char *what, unsigned vcpu) {
-    if (!is_full && written > MOST_BYTES) {
-        fprintf(file, "full %" PRIu64 "\n", on[vcpu].time);
-        is_full = true;
-    }
-    say(what);
-    number(vcpu);
-    number(on[vcpu].time);
+    text_limit(on[vcpu].time);
+    text_say(what);
+    text_number(vcpu);
+    text_number(on[vcpu].time);
 }
 
 static void say_name(const uint8_t *name) {
     size_t length = strnlen((const char *)name, hooks.name_size);
-    say(length ? " " : " -");
+    text_say(length ? " " : " -");
     for (size_t i = 0; i < length; i++) {
-        digits(name[i] >> 4, 16);
-        digits(name[i] & 15, 16);
+        text_digits(name[i] >> 4, 16);
+        text_digits(name[i] & 15, 16);
     }
 }
 
 static void say_queue(const struct hook *h, unsigned vcpu, uint64_t thread) {
     if (h->queue.length)
-        number(program_run(&h->queue, vcpu, thread) & UINT32_MAX);
+        text_number(program_run(&h->queue, vcpu, thread) & UINT32_MAX);
     else
-        say(" -");
+        text_say(" -");
 }
 
 static void say_trail(unsigned vcpu) {
     uint64_t trail[TRAIL_MOST];
     unsigned count = trail_here(vcpu, trail);
-    say(count ? " " : " -");
+    text_say(count ? " " : " -");
     for (unsigned i = 0; i < count; i++) {
-        say(i ? "," : "");
-        digits(trail[i], 16);
+        text_say(i ? "," : "");
+        text_digits(trail[i], 16);
     }
 }
 
 // Who is woken cannot have been told of it by a later time than this one.
 static void say_read(void) {
-    number(clock_last_shown());
-    put('\n');
+    text_number(clock_last_shown());
+    text_put('\n');
 }
 
 // ---- what changed of a thread
@@ -170,9 +145,9 @@ static void look_at_name(unsigned vcpu, uint64_t thread, struct known *known) {
         return;
     memcpy(known->name, name, sizeof name);
     head("name", vcpu);
-    number(known->id);
+    text_number(known->id);
     say_name(name);
-    put('\n');
+    text_put('\n');
 }
 
 static void allow(unsigned vcpu, struct known *known, uint64_t mask) {
@@ -181,10 +156,10 @@ static void allow(unsigned vcpu, struct known *known, uint64_t mask) {
         return;
     known->allowed = mask;
     head("allow", vcpu);
-    number(known->id);
-    put(' ');
-    digits(mask, 16);
-    put('\n');
+    text_number(known->id);
+    text_put(' ');
+    text_digits(mask, 16);
+    text_put('\n');
 }
 
 static void look_at_allowed(unsigned vcpu, uint64_t thread, struct known *known) {
@@ -195,16 +170,25 @@ static void look_at_allowed(unsigned vcpu, uint64_t thread, struct known *known)
 static void move(unsigned vcpu, struct known *known, unsigned to) {
     if (known->has_cpu && known->cpu != to) {
         head("migrate", vcpu);
-        number(known->id);
-        number(known->cpu);
-        number(to);
-        put('\n');
+        text_number(known->id);
+        text_number(known->cpu);
+        text_number(to);
+        text_put('\n');
     }
     known->cpu = to;
     known->has_cpu = true;
 }
 
 // ---- events
+
+static void stayed(unsigned vcpu) {
+    uint64_t length = stays_end(vcpu, on[vcpu].time);
+    if (!length)
+        return;
+    head("stay", vcpu);
+    text_number(length);
+    text_put('\n');
+}
 
 static void forked(const struct hook *h, unsigned vcpu) {
     uint64_t thread = program_run(&h->thread, vcpu, 0), id = id_of(vcpu, thread);
@@ -215,10 +199,10 @@ static void forked(const struct hook *h, unsigned vcpu) {
     known->is_blocked = true;
     read_name(vcpu, thread, known->name);
     head("fork", vcpu);
-    number(id);
-    number(on[vcpu].running);
+    text_number(id);
+    text_number(on[vcpu].running);
     say_name(known->name);
-    put('\n');
+    text_put('\n');
     look_at_allowed(vcpu, thread, known);
 }
 
@@ -235,6 +219,7 @@ static void switched(const struct hook *h, unsigned vcpu) {
     uint64_t from = program_run(&h->from, vcpu, 0), to = program_run(&h->to, vcpu, 0);
     uint64_t before = id_of(vcpu, from), next = id_of(vcpu, to);
     char state = state_of(h, vcpu, from, before);
+    stayed(vcpu);
     struct known *known = before && state != 'd' ? known_thread(before, everywhere) : NULL;
     if (known) {
         look_at_allowed(vcpu, from, known);
@@ -249,13 +234,14 @@ static void switched(const struct hook *h, unsigned vcpu) {
         known->has_cpu = true;
     }
     head("switch", vcpu);
-    number(before);
-    put(' ');
-    put(state);
-    number(next);
+    text_number(before);
+    text_put(' ');
+    text_put(state);
+    text_number(next);
     say_queue(h, vcpu, from);
-    put('\n');
+    text_put('\n');
     on[vcpu].running = next;
+    stays_begin(vcpu, on[vcpu].time, known ? &known->is_program : NULL);
     if (state == 'd')
         known_forget(before);
 }
@@ -274,8 +260,8 @@ static void woken(const struct hook *h, unsigned vcpu) {
     known->cpu = cpu;
     known->has_cpu = true;
     head("wake", vcpu);
-    number(id);
-    number(cpu);
+    text_number(id);
+    text_number(cpu);
     say_queue(h, vcpu, thread);
     say_trail(vcpu);
     say_read();
@@ -286,7 +272,7 @@ static void sent(const struct hook *h, unsigned vcpu) {
     if (!id)
         return;
     head("send", vcpu);
-    number(id);
+    text_number(id);
     say_trail(vcpu);
     say_read();
 }
@@ -296,8 +282,8 @@ static void asked(const struct hook *h, unsigned vcpu) {
     if (!id)
         return;
     head("ask", vcpu);
-    number(id);
-    put('\n');
+    text_number(id);
+    text_put('\n');
 }
 
 static void migrated(const struct hook *h, unsigned vcpu) {
@@ -318,13 +304,13 @@ static void allowed(const struct hook *h, unsigned vcpu) {
 
 static void exits(unsigned vcpu) {
     head("exit", vcpu);
-    number(on[vcpu].running);
-    put('\n');
+    text_number(on[vcpu].running);
+    text_put('\n');
 }
 
 static void said(const char *what, unsigned vcpu) {
     head(what, vcpu);
-    put('\n');
+    text_put('\n');
 }
 
 static void event(const struct hook *h, unsigned vcpu) {
@@ -356,7 +342,7 @@ static void event(const struct hook *h, unsigned vcpu) {
 static void reached(unsigned vcpu, void *data) {
     uintptr_t packed = (uintptr_t)data;
     const struct hook *h = &hooks.all[packed & 0xff];
-    if (is_full || !file)
+    if (text_is_full() || !text_is_open())
         return;
     guest_begin(vcpu);
     if (h->when.length && !program_run(&h->when, vcpu, 0))
@@ -370,7 +356,7 @@ static void reached(unsigned vcpu, void *data) {
 }
 
 void threads_instruction(struct qemu_plugin_insn *insn, uint64_t address, size_t left) {
-    for (unsigned n = 0; file && n < hooks.count; n++)
+    for (unsigned n = 0; text_is_open() && n < hooks.count; n++)
         for (unsigned i = 0; i < hooks.all[n].places && hooks.all[n].kind < HOOK_SYSCALL; i++)
             if (hooks.all[n].at[i] == address) {
                 uintptr_t packed = (uintptr_t)left << 8 | n;
@@ -381,35 +367,47 @@ void threads_instruction(struct qemu_plugin_insn *insn, uint64_t address, size_t
 // ---- the clock, the window and the end
 
 void threads_halted(unsigned vcpu, bool halted, uint64_t time) {
-    if (!file)
+    if (!text_is_open())
         return;
     pthread_mutex_lock(&mutex);
     if (time > on[vcpu].time)
         on[vcpu].time = time;
+    if (halted)
+        stayed(vcpu);
+    else
+        stays_resume(vcpu, on[vcpu].time);
     said(halted ? "halt" : "resume", vcpu);
     pthread_mutex_unlock(&mutex);
 }
 
-void threads_window(bool open, uint64_t time) {
-    if (!file || (open ? opened : !opened || closed))
+static void program_goes_on(unsigned vcpu, uint64_t time) {
+    if (!text_is_open())
         return;
     pthread_mutex_lock(&mutex);
-    say(open ? "open" : "close");
-    number(time);
-    put('\n');
+    if (time > on[vcpu].time)
+        on[vcpu].time = time;
+    stayed(vcpu);
+    pthread_mutex_unlock(&mutex);
+}
+
+void threads_window(bool open, uint64_t time) {
+    if (!text_is_open() || (open ? opened : !opened || closed))
+        return;
+    pthread_mutex_lock(&mutex);
+    text_say(open ? "open" : "close");
+    text_number(time);
+    text_put('\n');
     opened = true;
     closed = !open;
-    fflush(file);
+    text_flush();
     pthread_mutex_unlock(&mutex);
 }
 
 void threads_report(uint64_t end) {
-    if (!file)
+    if (!text_is_open())
         return;
     pthread_mutex_lock(&mutex);
-    fprintf(file, "end %" PRIu64 "\n", end);
-    fclose(file);
-    file = NULL;
+    text_end(end);
     pthread_mutex_unlock(&mutex);
 }
 

@@ -137,10 +137,17 @@ static void operation(struct lines *r, struct hooks *hooks, struct hook_operatio
     if (lines_next_is(r, "from") && strcmp(r->rest, "wake") == 0) {
         lines_expect(r, "from");
         o->is_wake = true;
-    } else {
-        o->begins = calls(r, hooks, "from", o->from);
     }
-    o->ends = calls(r, hooks, "to", o->to);
+    if (!o->is_wake || lines_next_is(r, "from"))
+        o->begins = calls(r, hooks, "from", o->from);
+    if (!lines_next_is(r, "record") || !o->is_wake)
+        o->ends = calls(r, hooks, "to", o->to);
+    if (lines_next_is(r, "record")) {
+        lines_expect(r, "record");
+        o->record = 1 + (unsigned)lines_number(r, 0, HOOKS_HISTOGRAMS - 1);
+        hooks->recorder = hex(r);
+        lines_end(r);
+    }
 }
 
 static void read_all(struct lines *r, struct hooks *hooks) {

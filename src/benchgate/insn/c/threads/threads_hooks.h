@@ -8,8 +8,10 @@
 //   hook KIND, then `at ADDRESS` once or more, `only blocked` or not, then the programs of the kind, which are
 //                                    optional here; `event NAME`: a kind that only the system knows
 //   restart NUMBER                   optional: of the system call that goes on with one that a signal interrupted
-//   operation NAME, then `from wake`, or `from call NUMBER` and `from function BEGIN END` (hex), once or more; then
-//                                    `to call NUMBER` and `to function BEGIN END`, once or more
+//   operation NAME, then `from wake` or nothing, `from call NUMBER` and `from function BEGIN END` (hex), once or
+//                                    more, but after `wake` none is needed; then `to call NUMBER` and
+//                                    `to function BEGIN END` likewise; then `record NUMBER ADDRESS` or nothing,
+//                                    without which there is a `to`
 //   end
 #ifndef THREADS_HOOKS_H
 #define THREADS_HOOKS_H
@@ -21,6 +23,7 @@
 #define HOOKS_NAME 32
 #define HOOKS_PLACES 12
 #define HOOKS_OPERATIONS 4
+#define HOOKS_HISTOGRAMS 4 // of a workload
 #define HOOKS_CALLS 32
 #define HOOKS_FUNCTIONS 16
 #define HOOKS_FUNCTION 0x10000u // added to the number of a function of the program, where a call's number stands
@@ -57,7 +60,8 @@ struct hook {
 // How the machine measures a histogram of the guest: from the entry of one of `from` to the exit of one of `to`.
 struct hook_operation {
     char name[HOOKS_NAME + 1];
-    bool is_wake; // from the entry of the call in which another thread woke this one; no `from`
+    bool is_wake; // from the entry of the call in which another thread woke this one; `from`: those that try to
+    unsigned record; // 1 + the number of the program's histogram: a value is what it records; 0: spans are values
     unsigned begins, ends;
     uint32_t from[HOOKS_CALLS], to[HOOKS_CALLS];
 };
@@ -73,6 +77,7 @@ struct hooks {
     unsigned count;
     bool has[HOOK_KINDS];
     struct hook all[HOOKS_MOST];
+    uint64_t recorder; // the function of the program that records a value in a histogram; 0: not asked for
     uint32_t restart; // the number of the system call that goes on with one that a signal interrupted
     unsigned operations, functions;
     struct hook_operation operation[HOOKS_OPERATIONS];

@@ -12,6 +12,7 @@ struct known {
     uint64_t id, allowed;
     unsigned cpu; // where it ran last or was queued
     bool has_cpu, is_blocked; // or new
+    bool is_program;          // it has executed an instruction of a program
     uint8_t name[KNOWN_NAME];
 };
 

@@ -99,6 +99,8 @@ def thread_books(
         wasted=tuple(wasted),
         excused=tuple(pauses.excused),
         settles=tuple(pauses.settles),
+        held=tuple(pauses.held),
+        has_stays=schedule.stays is not None,
         has_halts=schedule.halted is not None,
         waits=explain_waits(schedule, waits[:explained]),
         wait_lengths=tuple(wait.length for wait in reversed(waits)),
@@ -128,6 +130,7 @@ def conserved(books: ThreadBooks) -> WastedTime:
         excused=sum(stretch.end - stretch.begin for stretch in books.excused),
         settling=sum(books.settles),
         settled=len(books.settles),
+        held=sum(stretch.end - stretch.begin for stretch in books.held),
     )
 
 

@@ -207,6 +207,21 @@ class WastedStretch:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldStretch:
+    """A CPU was in the kernel for long, while threads waited that may run there (kernel_stays.py)."""
+
+    cpu: int
+    begin: int
+    end: int
+    holder: int
+    """The thread that the CPU had."""
+    stay: int
+    """For how long it was in the kernel in all."""
+    threads: tuple[int, ...]
+    """Those that waited."""
+
+
+@dataclass(frozen=True, slots=True)
 class WastedTime:
     """CPU time that was idle while a thread that may run there waited elsewhere."""
 
@@ -222,6 +237,8 @@ class WastedTime:
     time, and not charged."""
     settled: int = 0
     """How often."""
+    held: int = 0
+    """CPU time, in ns, in the kernel at a long stretch, while a thread waited that may run there."""
 
     @property
     def share(self) -> float:
@@ -283,6 +300,10 @@ class ThreadBooks:
     """The length of every wait of the window, the shortest first."""
     settles: tuple[int, ...] = ()
     """How long it took each time until a thread came to its idle CPU, in ns: idleness.SETTLE at most."""
+    held: tuple[HeldStretch, ...] = ()
+    """By time."""
+    has_stays: bool = True
+    """False: an earlier version did not record for how long CPUs were in the kernel, and nothing is held."""
     has_halts: bool = True
     """False: an earlier version did not record them, and what settles had 100 us."""
     longest_waits: Mapping[int, int] = field(default_factory=dict)

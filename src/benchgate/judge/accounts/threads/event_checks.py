@@ -30,6 +30,7 @@ from benchgate.insn.threads_log import (
     NameEvent,
     PromptEvent,
     SendEvent,
+    StayEvent,
     SwitchEvent,
     ThreadEvent,
     ThreadEvents,
@@ -136,7 +137,7 @@ def _is_read(event: AllowEvent, events: tuple[ThreadEvent, ...], at: int) -> boo
         (one.vcpu, one.time) == (event.vcpu, event.time)
         and (one.before if isinstance(one, SwitchEvent) else one.thread) == event.thread
         for one in events[begin:end]
-        if not isinstance(one, AllowEvent | AskEvent | HaltEvent | NameEvent | PromptEvent)
+        if not isinstance(one, AllowEvent | AskEvent | HaltEvent | NameEvent | PromptEvent | StayEvent)
     )
 
 

@@ -25,7 +25,8 @@ from functools import cached_property
 from itertools import islice
 
 from benchgate.insn.threads_log import IDLE
-from benchgate.judge.accounts.threads.books import ThreadWake, WaitBegin, WastedStretch
+from benchgate.judge.accounts.threads.books import HeldStretch, ThreadWake, WaitBegin, WastedStretch
+from benchgate.judge.accounts.threads.kernel_stays import find_held
 from benchgate.judge.accounts.threads.lateness import PlainWait, find_waits
 from benchgate.judge.accounts.threads.schedule import WAITING, Schedule, ThreadLife
 
@@ -307,6 +308,11 @@ class SchedulePauses:
     @property
     def settles(self) -> Sequence[int]:
         return self._idleness.settles
+
+    @cached_property
+    def held(self) -> Sequence[HeldStretch]:
+        """Where a CPU was in the kernel for long although a thread waited that may run there, by time."""
+        return find_held(self.schedule, self.waits)
 
     @cached_property
     def _idleness(self) -> Idleness:

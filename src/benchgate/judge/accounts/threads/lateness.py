@@ -116,14 +116,14 @@ class _Explainer:
         for phase, begin, end in self._parts(life, wait):
             for cpu in range(self.schedule.vcpus):
                 is_own = cpu == phase.cpu and phase.state == "runnable"
-                if not is_own and _may_run(self.schedule, life, cpu, begin):
+                if not is_own and may_run(self.schedule, life, cpu, begin):
                     begun = max(begin, self.schedule.online[cpu])
                     for run, length in self._overlap(cpu, begun, end):
                         idle[cpu] += length if run.thread == IDLE else 0
         return tuple(sorted((cpu, length) for cpu, length in idle.items() if length))
 
 
-def _may_run(schedule: Schedule, life: ThreadLife, cpu: int, time: int) -> bool:
+def may_run(schedule: Schedule, life: ThreadLife, cpu: int, time: int) -> bool:
     mask = (1 << schedule.vcpus) - 1
     for since, cpus in life.masks:
         if since > time:

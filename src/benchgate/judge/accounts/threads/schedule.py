@@ -27,6 +27,7 @@ from benchgate.insn.threads_log import (
     NameEvent,
     PromptEvent,
     SendEvent,
+    StayEvent,
     SwitchEvent,
     ThreadEvent,
     ThreadEvents,
@@ -114,6 +115,16 @@ class CpuRun:
 
 
 @dataclass(frozen=True, slots=True)
+class KernelStay:
+    """A CPU executed the kernel, with this thread, and no program."""
+
+    cpu: int
+    thread: int
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Schedule:
     vcpus: int
     begin: int
@@ -132,6 +143,8 @@ class Schedule:
     halted: tuple[tuple[int, int | None], ...] | None = None
     """By CPU: for how long it was halted, and since when it is at the end of the record; None: its halts were
     not recorded."""
+    stays: tuple[KernelStay, ...] | None = None
+    """Those that were long enough to be recorded, by the time of their end; None: they were not recorded."""
 
     def thread_at(self, cpu: int, time: int) -> int:
         """The thread that runs on this CPU at this time of its own; IDLE if none does."""
@@ -174,6 +187,7 @@ class _Repeater:
         self.halted = [0] * events.vcpus
         self.halts: list[int | None] = [None] * events.vcpus
         """By CPU: since when it is halted."""
+        self.stays: list[KernelStay] = []
 
     def repeat(self) -> Schedule:
         begin, end, is_cut = window_of(self.events)
@@ -183,6 +197,8 @@ class _Repeater:
             self._check_time(event)
             if isinstance(event, HaltEvent):
                 self._halt(event)
+            elif isinstance(event, StayEvent):
+                self._stay(event)
             else:
                 self._apply(event)
         check_events(self.events)
@@ -200,6 +216,7 @@ class _Repeater:
             lengths=lengths,
             online=self._online(),
             halted=tuple(zip(self.halted, self.halts, strict=True)) if self.events.has_halts else None,
+            stays=tuple(self.stays) if self.events.has_stays else None,
         )
 
     def _online(self) -> tuple[int, ...]:
@@ -370,6 +387,12 @@ class _Repeater:
         self.halts[cpu] = event.time if event.is_begin else None
         self.halted[cpu] += 0 if since is None else event.time - since
 
+    def _stay(self, event: StayEvent) -> None:
+        cpu, thread, begin = event.vcpu, self.current[event.vcpu], event.time - event.length
+        if thread == IDLE or begin < self.since[cpu]:
+            self._refuse(event, f"CPU {cpu} was in the kernel for longer than it has had {_named(thread)}")
+        self.stays.append(KernelStay(cpu, thread, begin, event.time))
+
     def _ask(self, event: AskEvent) -> None:
         """A thread that runs is about to block: it waits for its wake-up as soon as it has."""
         life = self._life(event, event.thread)
@@ -473,7 +496,7 @@ def _needs(event: ThreadEvent) -> Iterator[tuple[int, State | None, int]]:
             yield event.thread, None, event.vcpu
         case ExitEvent():
             yield event.thread, "running", event.vcpu
-        case PromptEvent() | HaltEvent():
+        case PromptEvent() | HaltEvent() | StayEvent():
             return
         case _:
             yield event.thread, None, 0

@@ -2,15 +2,19 @@
 
 Takes the books of runs, with what tells a thread's role and the source of a wake-up; gives frozen rows, the
 largest first. The rows of `how` add up to the wasted time; those of `who` need not, because several threads
-may wait at once. Pure; nothing fails.
+may wait at once. What a wake-up came from is told by the names of the functions on its trail. Pure; nothing
+fails.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from benchgate.insn.symbols import Symbols
+from benchgate.insn.threads_log import IDLE
 from benchgate.judge.accounts.threads.books import ThreadBooks, ThreadWake, WastedStretch
 
 SourceOf = Callable[[ThreadWake], str]
@@ -26,6 +30,24 @@ _HOW = {
     "halted": "a CPU that was halted with its thread",
     "unqueued": "a wake-up that came to no queue",
 }
+
+
+_SOURCES = tuple(
+    (re.compile(pattern), name)
+    for pattern, name in (
+        ("futex", "a futex wake-up"),
+        ("unpark", "an unpark"),
+        ("timer|process_timeout|thread_expire", "a timer"),
+        ("queue_work|kick_pool", "a work queue"),
+        ("pipe", "a pipe"),
+        ("sock|unix_|tcp_", "a socket"),
+        ("do_call|do_reply", "a message"),
+        ("rcu", "the end of a grace period"),
+        ("exit|bury", "an exit"),
+        ("softirq|interrupt|irq", "an interrupt"),
+    )
+)
+"""By the names of functions, of those that the kernels that ship have; the innermost one counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +76,27 @@ class NamedBooks:
     books: ThreadBooks
     role_of: RoleOf
     source_of: SourceOf
+
+
+NOTHING_WASTED = WastedAccount(0, (), ())
+
+
+def named_books(books: ThreadBooks, symbols: Symbols) -> NamedBooks:
+    roles = {book.thread: book.role or book.name for book in books.threads}
+
+    def role_of(thread: int) -> str:
+        return roles.get(thread) or f"thread {thread}"
+
+    return NamedBooks(books, role_of, lambda wake: source_of(symbols, wake))
+
+
+def source_of(symbols: Symbols, wake: ThreadWake) -> str:
+    for address in wake.trail:
+        name = symbols.name_of(address) or ""
+        for pattern, source in _SOURCES:
+            if pattern.search(name):
+                return source
+    return "an interrupt" if wake.waker == IDLE else "a wake-up"
 
 
 def wasted_account(runs: Iterable[NamedBooks]) -> WastedAccount:

@@ -29,9 +29,10 @@ ORDER_HEADS = (
 )
 BALANCE = (
     "The books balance, or the run is invalid: each vCPU's time is its start and what it executed, paused, "
-    "skipped, was halted and stalled, to the ns; stalled is the sum of the classes; accesses are the sum of "
-    "the places that served them. What a CPU waits for a line that is just being served to another one "
-    "(`busy`) and for copies that are taken from others (`upgrade`) counts as shared lines."
+    "skipped, was halted and stalled, to the ns; stalled is the sum of the classes, and what instructions of "
+    "a small CPU took beyond 1 ns each; accesses are the sum of the places that served them. What a CPU "
+    "waits for a line that is just being served to another one (`busy`) and for copies that are taken from "
+    "others (`upgrade`) counts as shared lines."
 )
 ORDER_TOLD = (
     "A vCPU may be ahead of another by up to the step. An access is out of order if another vCPU has already "

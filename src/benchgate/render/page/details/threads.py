@@ -19,7 +19,7 @@ from benchgate.render.page.page_view import PageView
 from benchgate.render.page.pictures import thread_lanes
 from benchgate.render.page.pictures.thread_lanes import HUES, MOST_COLOURS, ThreadPaint
 from benchgate.render.page.tables import NOTHING, broad, commands, cut_of, more, run_folder, table, used
-from benchgate.render.tables import threads, units
+from benchgate.render.tables import thread_account, threads, units
 from benchgate.render.tables.threads import ThreadView
 from benchgate.render.view import SessionView
 
@@ -124,10 +124,25 @@ def _run(timeline: ThreadTimeline, colours: Colours) -> list[Html]:
     rows = thread_lanes.by_thread(timeline.sketch, paints, f"{name}, by thread: {_threads_told(timeline)}")
     return [
         tag("p", threads.conserved_sentence(timeline.conserved)),
+        *_account(timeline, run),
         broad(f"{name} by CPU", lanes, f"{run}, seed {timeline.seed}: work {work}{_said(timeline)}"),
         broad(f"{name} by thread", rows, f"{run} by thread{_rows_said(timeline)}"),
         _threads(timeline, name),
         *_late(timeline),
+    ]
+
+
+def _account(timeline: ThreadTimeline, run: str) -> list[Html]:
+    """How all of the wasted time began, and who waited in it."""
+    of = timeline.account
+    heads = thread_account.HEADS
+    return [
+        table(f"{told}: {run}", (what, *heads), thread_account.cause_rows(rows), texts=1)
+        for told, what, rows in (
+            ("Wasted time by how the wait began", "how it began", of.how),
+            ("Wasted time by who waited", "who", of.who),
+        )
+        if rows
     ]
 
 

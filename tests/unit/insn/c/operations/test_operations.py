@@ -7,13 +7,17 @@ instruction, and the expected lines are written here by hand.
 from __future__ import annotations
 
 import ctypes
+import re
+import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from benchgate.build.toolchain import compiler
 from benchgate.insn.plugin import c_file, c_folders
 from tests.ckit import linked
+from tests.kernelkit import GUEST
 
 MACHINE = r"""
 #include "arch.h"
@@ -612,3 +616,194 @@ def test_a_system_that_does_not_say_enough_is_not_measured(tmp_path: Path, gone:
     seen = guest(tmp_path, observe=OBSERVE.replace(gone, ""))
     seen.mark(WORK_BEGIN)
     assert seen.report() == [f"unmeasured latency {why}", f"unmeasured wakeup {why}"]
+
+
+RECORDED = OBSERVE.replace(
+    "operation wakeup\nfrom wake\nto call 202\n",
+    "operation wakeup\nfrom wake\nfrom call 202\nrecord 0 17f40\n"
+    "operation request\nfrom wake\nfrom call 202\nrecord 1 17f40\n"
+    "operation sample\nfrom call 0\nto call 0\nrecord 2 17f40\n",
+)
+HISTOGRAM = 29824
+
+
+@pytest.mark.parametrize("compiles", [True, False])
+def test_a_histogram_has_the_size_that_the_plugin_expects(tmp_path: Path, compiles: bool) -> None:
+    said = re.search(r"^#define HISTOGRAM (\d+)u", c_file("operations.c").read_text(), re.MULTILINE)
+    assert said is not None
+    expected = int(said[1]) + (0 if compiles else 128)
+    source = tmp_path / "size.c"
+    source.write_text(f'#include "bench.h"\n_Static_assert(sizeof(struct bench_hist) == {expected}, "");\n')
+    argv = [*compiler().argv, "-std=c11", "-fsyntax-only", f"-I{GUEST}", str(source)]
+    assert (subprocess.run(argv, check=False, capture_output=True).returncode == 0) is compiles
+
+
+def records(seen: Guest, which: int, value: int, *, vcpu: int = 0) -> None:
+    """Its histograms follow those of another worker."""
+    seen.does(NOP, 0x17F40, vcpu=vcpu, args=(0x5000 + (4 + which) * HISTOGRAM, value))
+
+
+def pair(folder: Path, change: tuple[str, str] = ("", "")) -> Guest:
+    """Two workers, on a CPU each; the first one begins to wait."""
+    seen = guest(folder, change, RECORDED)
+    for vcpu in (0, 1):
+        seen.kernel(0x100, place(7 + vcpu), vcpu=vcpu)
+        seen.runs(7 + vcpu, vcpu)
+        seen.mark(WORK_BEGIN, vcpu)
+    seen.reads_clock()
+    return seen
+
+
+def posts(seen: Guest, *, wakes: bool, late: bool = False) -> int:
+    """The second worker reads its clock and posts; when that was. `late`: it reads it afterwards."""
+    if not late:
+        seen.reads_clock(1)
+    seen.enters(FUTEX, vcpu=1)
+    if wakes:
+        seen.kernel(0x300, place(7), vcpu=1)
+    seen.leaves(FUTEX, int(wakes), vcpu=1)
+    if late:
+        seen.reads_clock(1)
+    return seen.time[1]
+
+
+def lengths(seen: Guest, name: str) -> list[str]:
+    ends(seen)
+    return seen.spans(name)
+
+
+@pytest.mark.parametrize("sleeps", [True, False])
+def test_a_wake_up_is_what_the_program_records_whether_or_not_it_slept(tmp_path: Path, sleeps: bool) -> None:
+    """Without a sleep it is from the post that the value names: the nearest one."""
+    seen = pair(tmp_path)
+    posts(seen, wakes=False)
+    seen.time[0] = seen.time[1]
+    if sleeps:
+        seen.enters(FUTEX)
+    seen.reads_clock(1)
+    posted = seen.time[1]
+    seen.enters(FUTEX, vcpu=1)
+    if sleeps:
+        seen.kernel(0x300, place(7), vcpu=1)
+    seen.leaves(FUTEX, 1, vcpu=1)
+    seen.time[0] = seen.time[1]
+    if sleeps:
+        seen.leaves(FUTEX)
+    seen.reads_clock()
+    took = seen.time[0] - posted
+    records(seen, 0, took + 3)
+    assert lengths(seen, "wakeup") == [f"1 {took} {took} {took}"] * 2
+
+
+def test_a_request_lasts_from_the_same_wake_up_until_it_is_recorded(tmp_path: Path) -> None:
+    seen = pair(tmp_path)
+    seen.enters(FUTEX)
+    seen.reads_clock(1)
+    posted = seen.time[1]
+    seen.enters(FUTEX, vcpu=1)
+    seen.kernel(0x300, place(7), vcpu=1)
+    seen.time[0] = seen.time[1]
+    seen.leaves(FUTEX)
+    seen.reads_clock()
+    records(seen, 0, 1)
+    seen.calls(READ, 1)
+    seen.reads_clock()
+    took = seen.time[0] - posted
+    records(seen, 1, 1)
+    assert lengths(seen, "request") == [f"1 {took} {took} {took}"] * 2
+
+
+def test_a_clock_read_after_the_post_leaves_the_wake_up_as_long_as_it_was(tmp_path: Path) -> None:
+    seen = pair(tmp_path)
+    seen.enters(FUTEX)
+    seen.time[1] = seen.time[0]
+    called = seen.time[1] + 10
+    read = posts(seen, wakes=True, late=True)
+    seen.time[0] = seen.time[1]
+    seen.leaves(FUTEX)
+    seen.reads_clock()
+    took = seen.time[0] - called
+    records(seen, 0, seen.time[0] - read)
+    assert lengths(seen, "wakeup") == [f"1 {took} {took} {took}"] * 2
+
+
+def test_a_wake_up_of_which_nothing_was_recorded_is_not_that_of_a_later_value(tmp_path: Path) -> None:
+    """In a warm-up."""
+    seen = pair(tmp_path)
+    seen.enters(FUTEX)
+    posts(seen, wakes=True)
+    seen.time[0] = seen.time[1]
+    seen.leaves(FUTEX)
+    seen.reads_clock()
+    seen.reads_clock(1)
+    posted = seen.time[1]
+    seen.calls(FUTEX, vcpu=1)
+    seen.time[0] = seen.time[1]
+    seen.reads_clock()
+    took = seen.time[0] - posted
+    records(seen, 0, took)
+    assert lengths(seen, "wakeup") == [f"1 {took} {took} {took}"] * 2
+
+
+@pytest.mark.parametrize(
+    ("change", "sleeps", "warm"),
+    [
+        (("t->last.step == t->step + 1", "true"), False, True),
+        (("far < off", "best == now"), False, True),
+        (("spans->since = work->since;", ""), True, False),
+    ],
+)
+def test_each_condition_of_a_wake_up_matters(
+    tmp_path: Path, change: tuple[str, str], sleeps: bool, warm: bool
+) -> None:
+    (tmp_path / "right").mkdir()
+    (tmp_path / "wrong").mkdir()
+    assert _recorded(tmp_path / "right", ("", ""), sleeps=sleeps, warm=warm)
+    assert not _recorded(tmp_path / "wrong", change, sleeps=sleeps, warm=warm)
+
+
+def _recorded(folder: Path, change: tuple[str, str], *, sleeps: bool, warm: bool) -> bool:
+    """Whether two values in turn are as long as they were."""
+    seen = pair(folder, change)
+    if warm:
+        seen.enters(FUTEX)
+        posts(seen, wakes=True)
+        seen.time[0] = seen.time[1]
+        seen.leaves(FUTEX)
+        seen.reads_clock()
+    total = 0
+    for _ in range(2):
+        if sleeps:
+            seen.enters(FUTEX)
+        seen.reads_clock(1)
+        posted = seen.time[1]
+        if sleeps:
+            seen.enters(FUTEX, vcpu=1)
+            seen.kernel(0x300, place(7), vcpu=1)
+            seen.leaves(FUTEX, 1, vcpu=1)
+        else:
+            seen.calls(FUTEX, vcpu=1)
+        seen.time[0] = seen.time[1]
+        if sleeps:
+            seen.leaves(FUTEX)
+        seen.reads_clock()
+        took = seen.time[0] - posted
+        total += took
+        records(seen, 0, took)
+    return lengths(seen, "wakeup")[0].startswith(f"2 {total} ")
+
+
+def test_calls_between_two_records_are_one_value(tmp_path: Path) -> None:
+    seen = pair(tmp_path)
+    total = 0
+    for _ in range(3):
+        seen.calls(READ, 1)
+        total += 100
+        seen.reads_clock()
+    records(seen, 2, 1)
+    seen.calls(READ, 1)
+    seen.reads_clock()
+    records(seen, 2, 1)
+    inner, outer = lengths(seen, "sample")
+    assert inner == f"2 {total + 100} 100 {total}"
+    assert outer.startswith("2 ")

@@ -122,7 +122,7 @@ FILES = (
     "arch_x86",
 )
 KERNEL, USER = 0x10, 0x33
-SYSCALL, LOCK_INC, HLT, TO_CR3, NOP = "0f05", "f0ff07", "f4", "0f22d8", "90"
+SYSCALL, LOCK_INC, HLT, TO_CR3, NOP, PAUSE = "0f05", "f0ff07", "f4", "0f22d8", "90", "f390"
 WORK_BEGIN, WORK_END, TOTAL_BEGIN, TOTAL_END = 1, 2, 3, 4
 
 
@@ -143,13 +143,15 @@ class Guest:
         at: int = 0x100,
         rax: int = 0,
         args: tuple[int, ...] = (),
+        waiting: int = 0,
     ) -> None:
-        """The vCPU comes to this instruction for the first time, and executes it."""
+        """The vCPU comes to this instruction for the first time, and executes it. `waiting`: it closes a loop
+        of so many that only waits."""
         raw = bytes.fromhex(code)
         insn = Insn((ctypes.c_uint8 * 15)(*raw), len(raw))
         cells = (ctypes.c_uint64 * 7).in_dll(self.library, "registers")
         cells[:] = [*(*args, 0, 0, 0, 0)[:4], 0, rax, cs]
-        self.library.counts_block(None, ctypes.c_size_t(1))
+        self.library.counts_block(None, ctypes.c_size_t(1), ctypes.c_size_t(waiting))
         self.library.counts_instruction(None, ctypes.byref(insn), ctypes.c_uint64(at))
         self.library.run(vcpu)
 
@@ -293,6 +295,17 @@ def test_what_programs_do_before_and_after_the_work_is_counted_in_the_whole_run(
     ]
 
 
+def test_what_programs_execute_while_they_only_wait(library: Path, tmp_path: Path) -> None:
+    seen = guest(library, tmp_path)
+    seen.mark(TOTAL_BEGIN, 1)
+    for cs in (USER, KERNEL):
+        seen.does(PAUSE, cs)
+        seen.does(NOP, cs, waiting=3)
+        seen.does(NOP, cs)
+    seen.mark(TOTAL_END, 2)
+    assert seen.report() == ["counting total 1 2", "saw total 0 programs 3", "saw total 0 spun 2"]
+
+
 def test_the_whole_run_begins_where_the_program_starts_last(library: Path, tmp_path: Path) -> None:
     seen = guest(library, tmp_path, OBSERVE.replace("end\n", "hook event s_start\nat 8000\nend\n"))
     for at in (0x100, 0x8000, 0x100, 0x8000, 0x100):
@@ -357,6 +370,7 @@ def test_only_what_could_be_seen_is_said_to_be_counted(library: Path, tmp_path: 
             "instructions",
             "worked",
             "programs",
+            "spun",
             "events.moves",
         )
     ]

@@ -19,6 +19,7 @@ MACHINE = r"""
 #include "blocks.h"
 #include "clock.h"
 #include "journal.h"
+#include "threads_stays.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +69,21 @@ void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, qemu_
     if (flags == QEMU_READS_REGS)
         hooks[count].call = call, hooks[count++].data = data;
 }
+static uint64_t inside[4];
+static struct { qemu_exec_callback *call; int condition; void *data; } entry;
+struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t n) { return (void *)inside; }
+void qemu_plugin_u64_set(struct qemu_counter c, unsigned vcpu, uint64_t value) { inside[vcpu] = value; }
+void qemu_plugin_register_vcpu_tb_exec_cond_cb(struct qemu_plugin_tb *tb, qemu_exec_callback *call,
+                                               int flags, int condition, struct qemu_counter c,
+                                               uint64_t value, void *data) {
+    entry.call = call, entry.condition = condition, entry.data = data;
+}
+void block(unsigned vcpu, bool is_program, uint64_t time) {
+    stays_block(NULL, 4, is_program);
+    vcpu_times[vcpu] = time + 4;
+    if ((entry.condition == QEMU_COND_EQ) == (inside[vcpu] == 0))
+        entry.call(vcpu, entry.data);
+}
 void run(unsigned vcpu) { for (unsigned i = 0; i < count; i++) hooks[i].call(vcpu, hooks[i].data); }
 void forget(void) { count = 0; }
 unsigned known(void) { return count; }
@@ -103,7 +119,16 @@ end
 SENDS = "hook send\nat 700\nthread a0\nend\n"
 PROMPTS = "hook tick\nat 800\nhook yield\nat 900\nwhen a0\nend\n"
 MIGRATES = "hook migrate\nat 600\nthread a0\ncpu a1\nend\n"
-FILES = ("threads", "threads_guest", "threads_hooks", "threads_known", "threads_program", "threads_trail")
+FILES = (
+    "threads",
+    "threads_guest",
+    "threads_hooks",
+    "threads_known",
+    "threads_program",
+    "threads_trail",
+    "threads_stays",
+    "threads_text",
+)
 TASKS = {1: 0x11000, 2: 0x12000, 3: 0x13000}
 STACK = 0x17000
 
@@ -196,7 +221,7 @@ def test_a_thread_is_made_runs_sleeps_wakes_and_ends(tmp_path: Path) -> None:
     seen.at(0x200, two, idle, vcpu=1)
     seen.library.threads_window(False, ctypes.c_uint64(90))
     assert seen.lines() == [
-        "insn-threads 2",
+        "insn-threads 3",
         "vcpus 2",
         "fork 0 10 1 0 6f6e65",
         "wake 0 20 1 0 - - 7",
@@ -224,6 +249,49 @@ def test_the_clock_s_halts_and_the_calls_that_wake_are_written(tmp_path: Path) -
     halts(0, True, ctypes.c_uint64(12))  # never before what it has done
     halts(1, False, ctypes.c_uint64(70))
     assert seen.lines()[2:-1] == ["ask 0 10 1", "halt 1 5", "halt 0 30", "resume 1 70"]
+
+
+def test_long_stays_of_programs_in_the_kernel_are_written(tmp_path: Path) -> None:
+    """A stay has 10,000 ns at least. It begins with the switch or the program's last block, and ends with the
+    program's next block, a switch or a halt."""
+    seen = guest(tmp_path)
+    one, daemon, idle = seen.task(1), seen.task(2), seen.task(0)
+
+    def block(time: int, *, is_program: bool) -> None:
+        seen.time[0] = time
+        seen.library.block(0, is_program, ctypes.c_uint64(time))
+
+    block(20, is_program=False)
+    seen.at(0x200, idle, one, after=10)  # at 30
+    block(20_000, is_program=True)
+    block(21_000, is_program=False)
+    block(30_999, is_program=True)  # too short
+    block(40_000, is_program=False)
+    block(45_000, is_program=False)
+    block(50_000, is_program=True)
+    block(60_000, is_program=False)
+    seen.at(0x200, one, daemon, after=15_000)  # executes no program
+    block(90_000, is_program=False)
+    seen.at(0x200, daemon, one, after=10_000)
+    seen.library.threads_halted(0, True, ctypes.c_uint64(111_000))
+    seen.library.threads_halted(0, False, ctypes.c_uint64(200_000))
+    seen.time[0] = 200_000
+    seen.at(0x200, one, idle, after=12_000)
+    seen.at(0x200, idle, one, after=50_000)
+    assert seen.lines()[4:-1] == [
+        "stay 0 20000 19970",
+        "stay 0 50000 10000",
+        "stay 0 75000 15000",
+        "name 0 75000 2 6f6e65",
+        "switch 0 75000 1 r 2 0",
+        "switch 0 100000 2 r 1 0",
+        "stay 0 111000 11000",
+        "halt 0 111000",
+        "resume 0 200000",
+        "stay 0 212000 12000",
+        "switch 0 212000 1 r 0 0",
+        "switch 0 262000 0 r 1 0",
+    ]
 
 
 def test_only_changes_of_names_and_of_allowed_cpus_are_written(tmp_path: Path) -> None:

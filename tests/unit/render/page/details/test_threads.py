@@ -10,6 +10,7 @@ import pytest
 from benchgate.insn.symbols import sorted_symbols
 from benchgate.judge.accounts.thread_timeline import NamedThread, ThreadTimeline
 from benchgate.judge.accounts.threads.books import CpuBook, SwitchCause, ThreadWait, ThreadWake, WastedTime
+from benchgate.judge.accounts.threads.wasted_causes import WastedAccount, WastedCause
 from benchgate.render.page.details import threads
 from benchgate.render.page.page import session_page
 from benchgate.render.page.page_view import narrowed, page_view
@@ -61,6 +62,25 @@ def test_wasted_time_is_a_sentence_and_a_row_of_a_table() -> None:
     assert "No CPU was idle while a thread that may run there waited elsewhere." in text
     assert "median 00035%600.0 ns250.00 ns1.500 us9" in text
     assert "primes-linux-smp2: wasted 5% in its worst shown run, 0003 (longest 600.0 ns)" in text
+
+
+def test_all_of_the_wasted_time_is_told_by_how_it_began_and_who_waited() -> None:
+    how = (WastedCause("a futex wake-up onto another CPU", 666, 0.75, 3, 333),)
+    who = (WastedCause("message <i>thread</i>", 600, 0.68, 2, 333), WastedCause("worker", 400, 0.45, 1, 400))
+    page = page_of(replace(MEDIAN, account=WastedAccount(888, how, who)), SLOWEST)
+    rows = [
+        "a futex wake-up onto another CPU666.0 ns75%3333.0 ns",
+        "message <i>thread</i>600.0 ns68%2333.0 ns",
+        "worker400.0 ns45%1400.0 ns",
+    ]
+    assert all(row in page.text for row in rows)
+    assert page.text.count("Wasted time by who waited: median run 0003") == 1
+    assert "Wasted time by who waited: slowest run" not in page.text  # it wasted none
+
+
+def test_held_time_is_in_the_sentence() -> None:
+    held = replace(MEDIAN, conserved=WastedTime(17_760, 0, 0, 0, 0, held=500))
+    assert "; CPUs were held in the kernel for 500.0 ns while threads waited." in page_of(held).text
 
 
 def test_the_pictures_say_what_they_leave_out_and_their_scale() -> None:

@@ -1,0 +1,65 @@
+#include "threads_stays.h"
+
+#if INSN_API >= 3
+
+#include "clock.h"
+
+#define SHORTEST 10000 // ns
+#define APART 128      // bytes per vCPU: no shared cache line
+
+static struct qemu_counter is_inside; // 1: the vCPU executes the kernel, and that was seen
+static void (*on_leave)(unsigned vcpu, uint64_t time);
+static struct {
+    uint64_t since;
+    bool *is_program;
+} on[LOCKSTEP_MAX];
+
+bool stays_setup(void (*left)(unsigned vcpu, uint64_t time)) {
+    on_leave = left;
+    is_inside.score = qemu_plugin_scoreboard_new(APART);
+    return is_inside.score;
+}
+
+static void enters(unsigned vcpu, void *instructions) {
+    qemu_plugin_u64_set(is_inside, vcpu, 1);
+    on[vcpu].since = clock_before(vcpu, (uintptr_t)instructions);
+}
+
+static void leaves(unsigned vcpu, void *instructions) {
+    qemu_plugin_u64_set(is_inside, vcpu, 0);
+    if (on[vcpu].is_program)
+        *on[vcpu].is_program = true;
+    on_leave(vcpu, clock_before(vcpu, (uintptr_t)instructions));
+}
+
+// Both call back once for each stay: at its first block, and at the program's next one.
+void stays_block(struct qemu_plugin_tb *tb, size_t instructions, bool is_program) {
+    if (!is_inside.score)
+        return;
+    qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, is_program ? leaves : enters, QEMU_NO_REGS,
+                                              is_program ? QEMU_COND_NE : QEMU_COND_EQ, is_inside, 0,
+                                              (void *)instructions);
+}
+
+void stays_begin(unsigned vcpu, uint64_t time, bool *is_program) {
+    on[vcpu].since = time;
+    on[vcpu].is_program = is_program;
+}
+
+uint64_t stays_end(unsigned vcpu, uint64_t time) {
+    uint64_t since = on[vcpu].since;
+    bool is_told = on[vcpu].is_program && *on[vcpu].is_program && time >= since + SHORTEST;
+    return is_told ? time - since : 0;
+}
+
+void stays_resume(unsigned vcpu, uint64_t time) {
+    on[vcpu].since = time;
+}
+
+#else
+
+void stays_block(struct qemu_plugin_tb *tb, size_t instructions, bool is_program) {
+    (void)tb, (void)instructions, (void)is_program;
+}
+
+#endif

@@ -1,0 +1,59 @@
+"""Finds where a CPU was held: its kernel executed for long without a program while another thread waited.
+
+Takes a `Schedule` and the waits of its threads; gives `HeldStretch`es, by time. Pure; nothing fails.
+
+A CPU that spins in the kernel, or does what nobody needs, has a thread and is not idle. Nothing outside of
+the guest tells that from useful work, but useful work in a kernel is short or can be preempted: FREE is not
+charged. Threads that never execute a program are left out (threads_stays.h): those have names of their own.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+
+from benchgate.judge.accounts.threads.books import HeldStretch
+from benchgate.judge.accounts.threads.lateness import PlainWait, may_run
+from benchgate.judge.accounts.threads.schedule import KernelStay, Schedule
+
+FREE = 50_000
+"""In ns, of each stay. tern's longest ones have 20 us; a fork, an exit or an unmap of Linux 60 to 90 us."""
+
+
+def find_held(schedule: Schedule, waits: Sequence[PlainWait]) -> tuple[HeldStretch, ...]:
+    """Of each stay that is longer than FREE: when a thread waited that may run there."""
+    stays = sorted(schedule.stays or (), key=lambda stay: (max(stay.begin + FREE, schedule.begin), stay.cpu))
+    coming = sorted((-wait.begin, wait.end, wait.life) for wait in waits)
+    active: list[tuple[int, int, int]] = []
+    """(end, begin, life) of the waits that have begun before the stay's end, the next one to end first."""
+    found: list[HeldStretch] = []
+    for stay in stays:
+        begin, end = max(stay.begin + FREE, schedule.begin), min(stay.end, schedule.end)
+        while coming and -coming[-1][0] < end:
+            since, until, life = coming.pop()
+            heapq.heappush(active, (until, -since, life))
+        while active and active[0][0] <= begin:
+            heapq.heappop(active)
+        own = [
+            (max(since, begin), min(until, end), life)
+            for until, since, life in active
+            if since < end and may_run(schedule, schedule.lives[life], stay.cpu, begin)
+        ]
+        if begin < end and own:
+            found += _stretches(schedule, stay, sorted(own))
+    return tuple(sorted(found, key=lambda stretch: (stretch.begin, stretch.cpu)))
+
+
+def _stretches(
+    schedule: Schedule, stay: KernelStay, spans: Sequence[tuple[int, int, int]]
+) -> Iterator[HeldStretch]:
+    """The times in which any of them waited, from spans of (begin, end, life) in order."""
+    first, last, lives = spans[0][0], spans[0][1], [spans[0][2]]
+    for since, until, life in [*spans[1:], (stay.end + 1, stay.end + 1, -1)]:
+        if since <= last:
+            last = max(last, until)
+            lives.append(life)
+            continue
+        threads = tuple(dict.fromkeys(schedule.lives[one].thread for one in lives))
+        yield HeldStretch(stay.cpu, first, last, stay.thread, stay.end - stay.begin, threads)
+        first, last, lives = since, until, [life]
