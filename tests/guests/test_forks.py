@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -279,7 +280,8 @@ def test_a_folder_that_cannot_be_written_loses_the_run_and_not_the_template(
 ) -> None:
     run(kernel, tmp_path / "first", 1, forks.fork)
     request = request_of(kernel, tmp_path / "gone", 2)
-    begin = forks.fork(request.spec, tmp_path / "nowhere", request.nonce)
+    shutil.rmtree(request.folder)
+    begin = forks.fork(request.spec, request.folder, request.nonce)
     assert begin is not None
     with Path(os.devnull).open("wb") as nothing, pytest.raises(Exception, match="cannot be written"):
         begin(dict.fromkeys((1, 2, 3, 4), nothing.fileno()))

@@ -30,7 +30,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 from benchgate.base.errors import BootError
 from benchgate.base.interrupts import held
@@ -121,15 +121,6 @@ def _setpriv() -> tuple[str, ...]:
     return words if tried.returncode == 0 else ()
 
 
-class Process(Protocol):
-    """What a Child needs of subprocess.Popen."""
-
-    pid: int
-    returncode: int | None
-
-    def wait(self) -> int: ...
-
-
 class Adopted:
     """A child of this process that another process has made for it."""
 
@@ -147,7 +138,7 @@ class Adopted:
 class Child:
     """A started program: the leader of its own group."""
 
-    process: Process
+    process: subprocess.Popen[bytes] | Adopted
     started: int | None
 
     @property

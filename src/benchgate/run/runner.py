@@ -58,7 +58,8 @@ class LocalRunner:
         """Does nothing, because a run that begins early would only delay the one that is waited for."""
 
     def execute_all(self, jobs: Iterable[AttemptJob], at_once: int) -> Generator[tuple[int, RawRun]]:
-        return execute_all(jobs, at_once, self._templates and self._templates.fork)
+        fork = None if self._templates is None else self._templates.fork
+        return execute_all(jobs, at_once, fork)
 
     def facts(self) -> Mapping[str, object]:
         return {}

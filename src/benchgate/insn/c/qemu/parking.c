@@ -197,8 +197,10 @@ const char *parking_stop(bool (*rests)(long)) {
     way = carrier_way();
     if (way == SWITCH_NONE)
         return "the vCPUs have threads of their own here";
-    if (sigaction(SIGNAL, &action, &before) != 0)
+    static bool known;
+    if (sigaction(SIGNAL, &action, known ? NULL : &before) != 0)
         return "the signal that stops threads cannot be handled";
+    known = true;
     used = 0;
     atomic_store(&stopping, true);
     for (int more; (more = list(rests)) != 0;) {
