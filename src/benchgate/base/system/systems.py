@@ -33,7 +33,7 @@ from benchgate.base.system.observe import ObserveDefinition
 from benchgate.base.system.qemu import Port
 from benchgate.base.system.results import ResultDefinition, ResultFormat
 from benchgate.base.system.script import Script
-from benchgate.base.text import counted, one_line, suggestion
+from benchgate.base.text import one_line, suggestion
 from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.base.workload.workloads import Workload
 
@@ -332,9 +332,7 @@ class System:
         low, high = self.cpus
         if not low <= cpus <= high:
             return f"{self.name} runs on {low} to {high} CPUs"
-        if workload.scenario and cpus != workload.scenario.cpus:
-            return f"{workload.name} is a scenario of a guest with {counted(workload.scenario.cpus, 'CPU')}"
-        return ""
+        return workload.wrong_count(cpus)
 
     def _cannot_ask(self, workload: Workload, params: Params) -> str:
         """Why this system's guest cannot be asked for the workload; empty if it can."""
