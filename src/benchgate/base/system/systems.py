@@ -332,7 +332,7 @@ class System:
         low, high = self.cpus
         if not low <= cpus <= high:
             return f"{self.name} runs on {low} to {high} CPUs"
-        return ""
+        return workload.wrong_count(cpus)
 
     def _cannot_ask(self, workload: Workload, params: Params) -> str:
         """Why this system's guest cannot be asked for the workload; empty if it can."""

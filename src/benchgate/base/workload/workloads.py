@@ -13,6 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from benchgate.base.cells import Mode, Params, ParamValue, program_of
+from benchgate.base.text import counted
 from benchgate.base.workload.metrics import Metric
 from benchgate.base.workload.operations import SpanRule
 from benchgate.base.workload.scenarios import Scenario
@@ -152,3 +153,9 @@ class Workload:
             if name in self.params
         )
         return (self.name, self.needs), *chosen
+
+    def wrong_count(self, cpus: int) -> str:
+        """Why it cannot run on so many CPUs; empty if it can. A scenario says how many its guest has."""
+        if self.scenario is None or self.scenario.cpus == cpus:
+            return ""
+        return f"{self.name} is a scenario of a guest with {counted(self.scenario.cpus, 'CPU')}"

@@ -19,9 +19,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchgate.base.cells import Params
+from benchgate.base.cells import Cell
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import VerifiedRun
+from benchgate.base.text import counted
 from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.base.workload.scenarios import HOTPLUG_NS, Scenario, ScenarioGate, Subject, plan_params
 from benchgate.insn.log import MarkKind
@@ -46,17 +47,23 @@ def scenario_metrics(
 ) -> Mapping[str, float]:
     if scenario is None:
         return {}
-    require_plan(scenario, verified_run.run.cell.params)
+    require_plan(scenario, verified_run.run.cell)
     seen = _seen(verified_run, files, scenario)
     seen.check()
     seen.check_turns([worker.values.get("turns", 0) for worker in verified_run.workers])
     return {gate.name: seen.figure(gate) for gate in scenario.gates}
 
 
-def require_plan(scenario: Scenario, params: Params) -> None:
-    """The run had this scenario: a session that is judged again finds the file as it is now."""
+def require_plan(scenario: Scenario, cell: Cell) -> None:
+    """The run had this scenario: a session that is judged again finds the file as it is now. Where it says
+    nothing of CPUs, it means all that its guest has, so their number belongs to the plan."""
+    if cell.cpus != scenario.cpus:
+        raise VerifyError(
+            f"the scenario {scenario.name} is of a guest with {counted(scenario.cpus, 'CPU')}, and the run "
+            f"had {cell.cpus}"
+        )
     asked = {**plan_params(scenario), "time_ns": scenario.length_ns}
-    if asked != dict(params):
+    if asked != dict(cell.params):
         raise VerifyError(
             f"the run had another plan than the scenario {scenario.name} has now: its file has been changed"
         )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchgate.base.cells import Cell, Mode
 from benchgate.base.errors import VerifyError
 from benchgate.base.workload.scenarios import (
     ControlGroup,
@@ -239,15 +240,22 @@ def test_more_turns_than_instructions_are_refused() -> None:
         of.check_turns([5 * MS + 1])
 
 
+def _cell(params: dict[str, int | str]) -> Cell:
+    return Cell("linux", "scenario-one", Mode.PROCESS, tuple(params.items()), 2)
+
+
 def test_a_run_of_another_plan_is_refused() -> None:
     made: dict[str, int | str] = {"p1": "Gt1r5000", "p2": ".", "p3": ".", "p4": ".", "time_ns": 100 * MS}
-    require_plan(scenario(group("a")), tuple(made.items()))
+    require_plan(scenario(group("a")), _cell(made))
     changes: tuple[dict[str, int | str], ...] = ({"time_ns": 99 * MS}, {"p1": "Gt2r5000"})
     for wrong in ({**made, **change} for change in changes):
         with pytest.raises(
             VerifyError, match="another plan than the scenario one has now: its file has been"
         ):
-            require_plan(scenario(group("a")), tuple(wrong.items()))
+            require_plan(scenario(group("a")), _cell(wrong))
+    for cpus in (1, 4):
+        with pytest.raises(VerifyError, match=f"is of a guest with 2 CPUs, and the run had {cpus}"):
+            require_plan(scenario(group("a")), replace(_cell(made), cpus=cpus))
 
 
 def test_the_scenario_of_a_file_is_judged() -> None:

@@ -158,7 +158,7 @@ def test_a_halted_cpu_that_does_something_is_refused(what: str, tmp_path: Path) 
 
 def test_a_wake_up_that_the_guest_timed_is_no_longer_than_the_waits(tmp_path: Path) -> None:
     """Three waits of 1200 ns, a thread that ran for 1600, and 100 us for the calls."""
-    wake = catalog.load_workload("wake")
+    schbench = catalog.load_workload("schbench")
     for told, good in ((105_200.0, True), (105_300.0, False)):
         log = tmp_path / "clock.log"
         log.write_text(CLOCK.format(window="1000 4000"), encoding="ascii")
@@ -168,10 +168,10 @@ def test_a_wake_up_that_the_guest_timed_is_no_longer_than_the_waits(tmp_path: Pa
         timed = verified(raw, 3000)
         timed = replace(timed, metrics={**timed.metrics, "wakeup_p99": told})
         if good:
-            assert with_threads(timed, RunFiles(raw), wake).metrics["sched_wait_max"] == 1200.0
+            assert with_threads(timed, RunFiles(raw), schbench).metrics["sched_wait_max"] == 1200.0
             continue
         with pytest.raises(VerifyError, match=r"wakeup_p99 is 105300 ns, but .* longer than 1200 ns"):
-            with_threads(timed, RunFiles(raw), wake)
+            with_threads(timed, RunFiles(raw), schbench)
 
 
 def test_a_record_on_wall_time_is_refused(tmp_path: Path) -> None:
