@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from tests.lies.stand_ins import edited
 from tests.lieskit import Trial
-from tests.lieskit import Trial
 
 SEND = "    post->when = port_now();\n    bench_post(&post->round, round);\n"
 LATE = "    bench_post(&post->round, round);\n    post->when = port_now();\n"

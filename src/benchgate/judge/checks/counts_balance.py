@@ -1,4 +1,4 @@
-"""Checks that what the clock counted agrees with the clock's other accounts: its marks, its time, its columns.
+"""Checks that what the clock counted agrees with the rest of its log: its marks, its time, its columns.
 
 Takes a clock's log; gives nothing. Fails with VerifyError, in one sentence, if a number was changed and those
 that follow from it were not. Logs of earlier versions lack some of the names; what is there must agree.
