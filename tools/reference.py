@@ -420,7 +420,7 @@ def witnesses() -> str:
     seen = table(("the machine", "unit", "what it is"), rows)
     told = (
         ("a parameter", "its number, in the unit of its YAML"),
-        ("`cpus`, `workers`", "of the row; those that report"),
+        *((code(name), about) for name, about in witness.RUN.items()),
         ("a metric", "its value"),
         ("`result.VALUE`", "what the guest reports as the result"),
         (

@@ -299,13 +299,15 @@ static uint64_t jumped(uint64_t x, uint64_t turns) {
 """
 
 
-def _jumps(workload: str, old: str, before: str, file: str = "", **params: object) -> Trial:
+def jumps(
+    workload: str, old: str, before: str, how: str = "jumped", dummy: str = DUMMY, **params: object
+) -> Trial:
     return edited(
-        "jumped",
+        how,
         workload,
-        file or f"{workload}.c",
+        f"{workload}.c",
         (old, old.replace("bench_turns(", "jumped(")),
-        (before, DUMMY + JUMP + before),
+        (before, dummy + JUMP + before),
         raw=False,
         **params,
     )
@@ -411,25 +413,25 @@ ELSEWHERE = (
         ("    .work = work,\n", "    .work = idle,\n"),
         steps=2_000_000,
     ),
-    _jumps("barrier", "x = bench_turns(x, share);", "static uint64_t weight(", phases=20),
-    _jumps("dynamic", "uint64_t answer = bench_turns(random, cost);", "static uint64_t cost_of(", items=1000),
-    _jumps("mapreduce", "bench_turns(bench_mix(i), data->grain)", "static void merge(", words=10_000),
-    _jumps(
+    jumps("barrier", "x = bench_turns(x, share);", "static uint64_t weight(", phases=20),
+    jumps("dynamic", "uint64_t answer = bench_turns(random, cost);", "static uint64_t cost_of(", items=1000),
+    jumps("mapreduce", "bench_turns(bench_mix(i), data->grain)", "static void merge(", words=10_000),
+    jumps(
         "contend",
         "own = bench_turns(own, shared->delay);",
         "__attribute__((noinline)) static void contend_take(",
         takes=1000,
     ),
-    _jumps("locks", "own = bench_turns(own, asked.delay);", "static uint64_t larger(", takes=1000),
-    _jumps(
+    jumps("locks", "own = bench_turns(own, asked.delay);", "static uint64_t larger(", takes=1000),
+    jumps(
         "spawn",
         "bench_turns(bench_mix(errand->number), errand->grain)",
         "static void run_errand(",
         errands=200,
     ),
-    _jumps("jobs", "bench_turns(hash, graph->grain)", "static void job_body(", jobs=60),
-    _jumps("overload", "bench_turns(worker, shared->turns)", "static void work(", turns=100_000),
-    _jumps(
+    jumps("jobs", "bench_turns(hash, graph->grain)", "static void job_body(", jobs=60),
+    jumps("overload", "bench_turns(worker, shared->turns)", "static void work(", turns=100_000),
+    jumps(
         "service",
         "bench_turns(argument, shared->grain + argument % shared->spread)",
         "static uint64_t answer_to(",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from tests.lies.cheap import THREE
 from tests.lies.elsewhere import JUMP, SERVED
 from tests.lies.stand_ins import edited
 from tests.lieskit import Trial
@@ -22,15 +23,6 @@ static uint64_t without_tail(uint64_t value, int last) {
 
 """
 ENDS = "i + 1 == job->task[worker][TASK_HI]"
-FULL_DUMMY = """
-static void dummy(uint64_t turns) {
-    for (; turns != 0; turns--)
-        __asm__ volatile("nop");
-}
-
-"""
-"""A loop of three instructions on each architecture."""
-
 HISTOGRAMS = (
     edited(
         "one-tail",
@@ -198,7 +190,7 @@ LOCKS = (
             ("        takes++;\n", "        takes++;\n        dummy(shared->hold);\n"),
             (
                 "__attribute__((noinline)) static void contend_take(",
-                FULL_DUMMY
+                THREE
                 + JUMP.replace("    dummy(turns);\n", "")
                 + "__attribute__((noinline)) static void contend_take(",
             ),

@@ -16,6 +16,17 @@ RECEIVE = "    bench_record(wakeup, port_now() - post->when);"
 IN_THE_PAST = (
     "    uint64_t took = port_now() - post->when;\n    bench_record(wakeup, took < 15000 ? took : 100);"
 )
+TWICE = (
+    ("    uint64_t when, number;\n", "    uint64_t when, number, later;\n"),
+    (SEND, f"{SEND}    post->later = port_now();\n"),
+    (
+        "    bench_await(&post->round, round);\n    bench_record(wakeup, port_now() - post->when);",
+        "    int found = __atomic_load_n(&post->round.is, __ATOMIC_ACQUIRE) >= round;\n    bench_await(&post->round, round);\n"
+        "    uint64_t now = port_now(), when = post->when, later = post->later;\n"
+        "    bench_record(wakeup, now - (found && later > when && later < now ? later : when));",
+    ),
+)
+"""The clock is read before and after the post, and a wait that did not sleep gives the second reading."""
 MEANS = """static _Thread_local uint64_t before;
 
 // Of each two neighbours the mean, twice: count and sum hold.
@@ -43,6 +54,31 @@ ALL = (
         "late-clock-fan", "wake", "wake.c", (SEND, LATE), (RECEIVE, IN_THE_PAST), rounds=400, pattern="fan"
     ),
     edited("clock-in-between", "wake", "wake.c", (SEND, BETWEEN), (RECEIVE, IN_THE_PAST), rounds=400),
+    edited("clock-twice", "wake", "wake.c", *TWICE, rounds=4000, turns=0),
+    edited("clock-twice-fan", "wake", "wake.c", *TWICE, rounds=2000, turns=0, pattern="fan"),
+    Trial(
+        "schbench-clock-twice",
+        "schbench",
+        {
+            "mailbox.h": (
+                ("    uint64_t when; //", "    uint64_t later;\n    uint64_t when; //"),
+                (
+                    "    port_wake(&box->word, 1);\n",
+                    "    port_wake(&box->word, 1);\n    box->later = port_now();\n",
+                ),
+            ),
+            "worker.h": (
+                (
+                    "    mailbox_await(box, 0);\n    uint64_t posted = box->when;\n    if (posted != 0)\n"
+                    "        record_wakeup(me, posted, port_now());\n",
+                    "    int found = __atomic_load_n(&box->word, __ATOMIC_ACQUIRE) == POSTED;\n    mailbox_await(box, 0);\n"
+                    "    uint64_t posted = box->when, now = port_now(), later = box->later;\n    if (posted != 0)\n"
+                    "        record_wakeup(me, found && later > posted && later < now ? later : posted, now);\n",
+                ),
+            ),
+        },
+        {"time_ns": 60_000_000},
+    ),
     edited(
         "smoothed",
         "wake",

@@ -47,6 +47,7 @@ static void run_task(void *argument) {
     uint64_t sum = 0;
     for (uint64_t step = task->lo; step < task->hi; step++) {
         uint64_t x = step;
+#pragma GCC unroll 1
         for (uint64_t i = 0; i < grain; i++)
             x = x * A + C;
         sum += x;

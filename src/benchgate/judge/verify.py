@@ -28,6 +28,7 @@ from benchgate.insn.window import agree
 from benchgate.judge import cpu_use, wire
 from benchgate.judge.checks.agreement import check_agreement
 from benchgate.judge.checks.balance import check_balance
+from benchgate.judge.checks.counts_balance import check_counts
 from benchgate.judge.checks.foreign import check_foreign
 from benchgate.judge.checks.linux_kernel import check_kernel, hint
 from benchgate.judge.checks.measured import measured
@@ -117,6 +118,7 @@ def _verified_on(
     check_agreement(files, system, exploration)
     if run.lane is Lane.INSN:
         check_balance(files.clock)
+        check_counts(files.clock)
         check_started(files.clock)
     start = None if files.start is None else (files.start.boot, files.start.digest)
     verified = replace(with_threads(verified, files, workload), arch=system.arch.name, start=start)

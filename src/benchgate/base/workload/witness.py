@@ -223,7 +223,12 @@ CPU, which the guest's first program brings up and looks at."""
 SPENT = "spent."
 """`spent.HISTOGRAM`: for how long the workers that report it were at work, together. The clock compares the
 begin of the first worker and the end of the last one."""
-RUN: Mapping[str, str] = {"cpus": "the CPUs of the row", "workers": "the workers that report"}
+RUN: Mapping[str, str] = {
+    "cpus": "the CPUs of the row",
+    "workers": "the workers that report",
+    "turn": "the instructions of a turn of `bench_turns` on the guest's processor, at least",
+}
+"""What is known of a row without its guest."""
 FIGURES = ("count", "sum", "min", "max")
 """What a histogram has."""
 OF_WORKERS = ("printed", "most", "least")

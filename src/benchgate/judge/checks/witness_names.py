@@ -68,13 +68,17 @@ class RunNames:
             _, size = UNITS.get(self.workload.params[name].unit, UNITS[""])
             return Fraction(int(self._params[name])) * size
         if name in RUN:
-            return Fraction(self.found.run.cell.cpus if name == "cpus" else len(self.found.workers))
+            return Fraction(self._of_row()[name])
         if of_machine(name):
             self.require_clock()
             return self._seen(name)
         if name in self.workload.metrics:
             return self._metric(name)
         return self._reported(name)
+
+    def _of_row(self) -> Mapping[str, int]:
+        cpus, workers = self.found.run.cell.cpus, len(self.found.workers)
+        return {"cpus": cpus, "workers": workers, "turn": self.system.arch.turn}
 
     # what the machine saw
 
