@@ -113,6 +113,7 @@ end
 """
 FILES = (
     "counts",
+    "counts_spans",
     "callees",
     "returns",
     "threads_guest",
