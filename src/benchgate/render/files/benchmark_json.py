@@ -5,8 +5,8 @@ those that the workload declares. `stats` are in seconds: of the host's clock, o
 instruction clock. What is not a time, or is in cycles, has no seconds, so its entries are in
 `benchgate.other_units`, not in `benchmarks`. `extra_info.merged` of a percentile is that of all counted runs
 together, in the metric's unit. On the instruction clock `extra_info.claimed_by` is `guest` where the machine
-did not measure the figure. The names and groups hold the lane, so that `compare` never puts two lanes into one table.
-Does not fail.
+did not measure the figure. The names and groups hold the lane, so that `compare` never puts two lanes into
+one table. Does not fail.
 """
 
 from __future__ import annotations
