@@ -57,6 +57,31 @@ int ppoll(struct pollfd *f, nfds_t n, const struct timespec *t, const sigset_t *
   struct timespec c; if (t) c = *t; return syscall(SYS_ppoll, f, n, t ? &c : 0, s, 8); }
 """
 
+LOST_PAUSE = """\
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+// After SIGTERM the main thread waits for a condition only until the CPUs have stopped.
+static volatile int told;
+static void (*was)(int, siginfo_t *, void *);
+static void hear(int s, siginfo_t *i, void *c) { told = 1; was(s, i, c); }
+int sigaction(int s, const struct sigaction *now, struct sigaction *old) {
+  int (*real)(int, const struct sigaction *, struct sigaction *) = dlsym(RTLD_NEXT, "sigaction");
+  struct sigaction ours;
+  if (s != SIGTERM || !now) return real(s, now, old);
+  ours = *now; was = now->sa_sigaction; ours.sa_sigaction = hear;
+  return real(s, &ours, old);
+}
+int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) {
+  int (*real)(pthread_cond_t *, pthread_mutex_t *) = dlvsym(RTLD_NEXT, "pthread_cond_wait", "GLIBC_2.3.2");
+  if (gettid() != getpid() || !told) return real(c, m);
+  pthread_mutex_unlock(m);
+  for (;;) pause();
+}
+"""
+
 
 @pytest.fixture(scope="module")
 def guest(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -117,3 +142,9 @@ def test_a_main_loop_that_does_not_come_back_ends_qemu(guest: Path, tmp_path: Pa
     status, words, log = ended(guest, tmp_path, LOST_MAIN_LOOP, patience_s=3)
     assert status == REFUSED, words
     assert "its main loop" in log.problem
+
+
+def test_a_main_thread_that_waits_for_ever_for_another_one_ends_qemu(guest: Path, tmp_path: Path) -> None:
+    status, words, log = ended(guest, tmp_path, LOST_PAUSE, patience_s=3)
+    assert status == REFUSED, words
+    assert "its main thread, which waits for another one" in log.problem

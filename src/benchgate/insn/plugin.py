@@ -30,7 +30,8 @@ _SOURCES = (
     *("memory_shape.c", "memory_keep.c", "libc.c", "tsc.c", "thunk.c", "pool.c", "talk.c", "typist.c"),
     *("device_tree.c", "parking.c", "inherited.c", "forks.c"),
     *("threads.c", "threads_guest.c", "threads_hooks.c", "threads_known.c", "threads_program.c"),
-    *("threads_trail.c", "threads_stays.c", "threads_text.c", "counts.c", "callees.c", "tally.c", "polls.c"),
+    *("threads_trail.c", "threads_stays.c", "threads_text.c", "tally.c", "polls.c"),
+    *("counts.c", "counts_spans.c", "callees.c"),
     *("operations.c", "operators.c", "spans.c", "returns.c", "exchanges.c"),
 )
 FLAGS = (

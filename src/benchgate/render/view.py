@@ -386,7 +386,9 @@ def told_of(verdicts: Iterable[Verdict]) -> tuple[ToldVerdicts, ...]:
     ]
     for (word, how), same in right.items():
         runs = counted(sum(one.runs for one in same), "run")
-        text = f"{counted(len(same), 'test')} that a cell is right: {runs}, {how}"
+        verified, sign, figures = how.partition("; ")
+        each = "of each cell " if sign and len(same) > 1 else ""
+        text = f"{counted(len(same), 'test')} that a cell is right: {runs}, {verified}{sign}{each}{figures}"
         told.append(ToldVerdicts(word, text, tuple(same)))
     return tuple(told)
 

@@ -2,16 +2,18 @@
 sessions.
 
 Takes when runs are expected, begin and end, by a clock that never goes back; gives seconds. A run takes as
-long as those of its cell did in this session, else as in the last session with this cell, scaled by what the
-cells that both sessions have took here, else as the mean of all. Runs beside each other, and pauses between
-runs, are in the share of the time in which runs were under way. `earlier_runs` reads the sessions below a
-folder of reports, whose files are untrusted: what cannot be read counts as absent. Nothing fails.
+long as those of its cell did in this session, at the pace of the last runs, because the host's load changes;
+else as in the last session with this cell, scaled by what the cells that both sessions have took here; else
+as long as the last runs did, because rows that stand beside each other are alike. Runs beside each other, and
+pauses between runs, are in the share of the time in which runs were under way. `earlier_runs` reads the
+sessions below a folder of reports, whose files are untrusted: what cannot be read counts as absent. Nothing
+fails.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +23,8 @@ from benchgate.run.record import RUN
 
 OVERDUE = 0.1
 """A run that takes longer than expected is expected to need this share of its length more."""
+RECENT = 6
+"""So many runs are the last ones."""
 _MOST_FILES = 2_000
 _MOST_BYTES = 1 << 20
 Run = tuple[str, str]
@@ -35,6 +39,7 @@ class Forecast:
     _under_way: dict[Run, float] = field(default_factory=dict)
     """When these runs began."""
     _took: dict[str, list[float]] = field(default_factory=dict)
+    _recent: deque[tuple[str, float]] = field(default_factory=lambda: deque(maxlen=RECENT))
     _began_s: float | None = None
 
     def expect(self, cell: str, runs: int) -> None:
@@ -56,14 +61,17 @@ class Forecast:
         cell = run[0]
         self._expected[cell if self._expected[cell] > 0 else ""] -= 1
         if run in self._under_way:
-            self._took.setdefault(cell, []).append(now_s - self._under_way.pop(run))
+            took_s = now_s - self._under_way.pop(run)
+            self._took.setdefault(cell, []).append(took_s)
+            self._recent.append((cell, took_s))
 
     def left_s(self, now_s: float) -> float | None:
         """None as long as nothing is known of any run."""
         lengths = self._lengths()
         if self._began_s is None or not lengths or now_s <= self._began_s:
             return None
-        usual = sum(lengths.values()) / len(lengths)
+        last = [took_s for _, took_s in self._recent] or list(lengths.values())
+        usual = sum(last) / len(last)
         busy = sum(sum(times) for times in self._took.values())
         begun: Counter[str] = Counter()
         rests = [0.0]
@@ -79,7 +87,11 @@ class Forecast:
 
     def _lengths(self) -> dict[str, float]:
         """Seconds of a run of each cell of which something is known."""
-        here = {cell: sum(times) / len(times) for cell, times in self._took.items()}
+        means = {cell: sum(times) / len(times) for cell, times in self._took.items()}
+        known = [(cell, took_s) for cell, took_s in self._recent if len(self._took[cell]) > 1]
+        usual = sum(means[cell] for cell, _ in known)
+        pace = sum(took_s for _, took_s in known) / usual if usual else 1.0
+        here = {cell: mean * pace for cell, mean in means.items()}
         both = here.keys() & self.earlier.keys()
         past = sum(self.earlier[cell] for cell in both)
         scale = sum(here[cell] for cell in both) / past if past else 1.0

@@ -55,9 +55,6 @@ static void unlock(void) {
     carrier_wake();
 }
 
-static void watch(void) {
-}
-
 static void set_floating(unsigned c) {
     uint32_t mxcsr = 0x1f80 | (c % 4) << 13;
     uint16_t x87 = (uint16_t)(0x007f | (c % 2 ? 0x300 : 0x200) | (c % 4) << 10);
@@ -136,7 +133,7 @@ int main(int count, char **words) {
     pthread_t thread;
     bare = count == 5 && strcmp(words[4], "bare") == 0;
     const char *wanted = count >= 4 && strcmp(words[1], "best") ? words[1] : NULL;
-    const char *why = count == 4 || bare ? carrier_setup(wanted, &(struct carrier_calls){lock, unlock, watch})
+    const char *why = count == 4 || bare ? carrier_setup(wanted, &(struct carrier_calls){lock, unlock})
                                  : "usage: turns WAY VCPUS ROUNDS [bare]";
     if (why) {
         fprintf(stderr, "%s\n", why);

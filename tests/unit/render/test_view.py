@@ -17,7 +17,18 @@ from benchgate.render.files import junit
 from benchgate.render.files import summary as summary_md
 from benchgate.render.tables import terminal
 from benchgate.render.view import SessionView, headline, sentences_of, session_view, unwitnessed
-from tests.unit.factories import POLICY, arm, cell, raw_run, run_row, scaled_view, speedup, verified, view
+from tests.unit.factories import (
+    POLICY,
+    arm,
+    cell,
+    raw_run,
+    right,
+    run_row,
+    scaled_view,
+    speedup,
+    verified,
+    view,
+)
 
 
 def test_missing_facts_are_unavailable() -> None:
@@ -146,6 +157,20 @@ def test_figures_keep_their_sentences_and_so_do_other_words() -> None:
     assert len(sentences_of([failed(2), failed(4), failed(8)])) == 3
     other = replace(too_few(4), outcome=Word.INVALID, reason=too_few(4).reason.replace("SKIP", "INVALID"))
     assert len(sentences_of([other, too_few(2), too_few(8)])) == 3
+
+
+def test_figures_of_several_tests_are_those_of_each_cell_and_runs_those_of_all() -> None:
+    """A session with four such tests said "4 runs, all verified; all 2 figures measured by the machine"."""
+    how = "all verified; all 2 figures measured by the machine, 2 promises seen kept"
+
+    def tested(cpus: int) -> Verdict:
+        given = verdict(right(cpus), Word.PASS, f"PASS: primes-linux-smp{cpus}: 1 run, {how}", {})
+        return replace(given, runs=1)
+
+    (one,), (all_of_them,) = sentences_of([tested(2)]), sentences_of([tested(1), tested(2), tested(4)])
+    assert one == (Word.PASS, f"1 test that a cell is right: 1 run, {how}")
+    figures = "of each cell all 2 figures measured by the machine, 2 promises seen kept"
+    assert all_of_them[1] == f"3 tests that a cell is right: 3 runs, all verified; {figures}"
 
 
 # ---- witnesses

@@ -76,6 +76,36 @@ def test_rows_of_unequal_length_are_wrong_without_what_earlier_sessions_took() -
     assert not is_right(ratios(cells(ROWS), 5, at_once=1, earlier={}))
 
 
+def test_a_load_that_halves_is_followed_by_the_time_left() -> None:
+    """Eight runs of a cell take 20 s, the next six 10 s, as the 26 that are to come do. By the mean of all
+    fourteen they would take 409 s."""
+    forecast = Forecast()
+    forecast.expect("a-smp1", 20)
+    forecast.expect("b-smp1", 20)
+    now = 0.0
+    for n, length in enumerate([20.0] * 8 + [10.0] * 6):
+        forecast.begin(("a-smp1", str(n)), now)
+        now += length
+        forecast.end(("a-smp1", str(n)), now)
+    left = forecast.left_s(now)
+    assert left is not None
+    assert 260 / 1.5 < left < 260 * 1.5
+
+
+def test_a_row_that_is_not_known_is_like_the_last_one_and_not_like_all() -> None:
+    """Four runs of a long row, six of a short one, and ten to come of a third one that is as short."""
+    forecast = Forecast()
+    for cell, runs in (("a-smp1", 4), ("b-smp1", 6), ("c-smp1", 10)):
+        forecast.expect(cell, runs)
+    now = 0.0
+    for cell, runs, length in (("a-smp1", 4, 40.0), ("b-smp1", 6, 10.0)):
+        for n in range(runs):
+            forecast.begin((cell, str(n)), now)
+            now += length
+            forecast.end((cell, str(n)), now)
+    assert forecast.left_s(now) == pytest.approx(100.0)
+
+
 def test_only_the_cells_that_are_to_come_count() -> None:
     other = {"gigantic-linux-smp1": 100_000.0}
     found = ratios(

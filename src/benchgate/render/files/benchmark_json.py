@@ -4,8 +4,9 @@ Takes a SessionView; gives JSON. Each arm has one entry per metric: its work win
 those that the workload declares. `stats` are in seconds: of the host's clock, or of the guest's on the
 instruction clock. What is not a time, or is in cycles, has no seconds, so its entries are in
 `benchgate.other_units`, not in `benchmarks`. `extra_info.merged` of a percentile is that of all counted runs
-together, in the metric's unit. The names and groups hold the
-lane, so that `compare` never puts two lanes into one table. Does not fail.
+together, in the metric's unit. On the instruction clock `extra_info.claimed_by` is `guest` where the machine
+did not measure the figure. The names and groups hold the lane, so that `compare` never puts two lanes into
+one table. Does not fail.
 """
 
 from __future__ import annotations
@@ -77,6 +78,8 @@ def _extra(view: SessionView, series: ArmSeries, arm: ArmFigures, of: MetricSamp
         "unit": of.unit,
         "samples": [int(value) for value in of.values] if is_window else list(of.values),
     }
+    if of.is_claimed:
+        extra |= {"claimed_by": "guest"}
     if of.merged is not None:
         extra |= {"merged": of.merged}
     if not is_window:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.cells import Lane
-from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
+from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind, SeenBy
 from benchgate.render.files import benchmark_json
 from tests.machines import PATIENCE_S
 from tests.unit.factories import cell, rows, scaled_view, view
@@ -115,6 +115,17 @@ def test_a_percentile_has_that_of_all_runs_together() -> None:
     result = {one["param"]: one["extra_info"] for one in data["benchmarks"]}
     assert (result["wake_p99"]["samples"], result["wake_p99"]["merged"]) == ([5.0, 6.0, 7.0], 6.5)
     assert "merged" not in result["work"]
+
+
+def test_a_figure_that_only_the_guest_has_says_so_on_the_instruction_clock_alone() -> None:
+    """In wall time no figure is the machine's."""
+    who = {"primes-linux-smp2": {"work": SeenBy.MACHINE, "total": SeenBy.BOTH, "wake_p99": SeenBy.GUEST}}
+    for lane, unit in ((Lane.INSN, "insn"), (Lane.TCG, "ns")):
+        given = rows(cell(2), [1000] * 3, lane=lane, unit=unit)
+        seen = view(*(replace(row, metrics=((P99, 4.0),)) for row in given), who_says=who)
+        data = json.loads(benchmark_json.render(seen))
+        said = {one["param"] for one in data["benchmarks"] if "claimed_by" in one["extra_info"]}
+        assert said == ({"total", "wake_p99"} if lane is Lane.INSN else set())
 
 
 def test_the_instruction_clock_is_reported_in_seconds_of_the_guest() -> None:

@@ -5,18 +5,14 @@
 #include "lockstep.h"
 #include "switch.h"
 
-#include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define WORDS (LOCKSTEP_MAX / 64)
 #define REST_STACK 8192
 
-static const struct timespec second = {1, 0};
 static const char *const names[] = {
     [SWITCH_NONE] = "threads", [SWITCH_FSBASE] = "fsbase", [SWITCH_PRCTL] = "prctl"};
 static enum switch_way way;
@@ -34,7 +30,6 @@ static uint64_t released[WORDS];        // vCPUs that go on; guarded by the lock
 static _Atomic uint64_t complete[WORDS]; // their contexts are saved, so that the carrier can run them
 static _Atomic uint32_t bell;           // changes with each release by a thread that is not the carrier
 static _Atomic bool idle;
-static _Atomic long carrier;            // its thread; 0: not started
 static struct switch_context own;       // the carrier's own, while it runs a vCPU
 static _Thread_local bool is_carrier;   // the carrier runs this context
 static _Thread_local bool must_ring;
@@ -43,7 +38,7 @@ static _Alignas(16) unsigned char rest_stacks[LOCKSTEP_MAX][REST_STACK];
 static void ring(void) {
     atomic_fetch_add(&bell, 1);
     if (atomic_load(&idle))
-        switch_futex(&bell, FUTEX_WAKE_PRIVATE, 1, NULL);
+        switch_futex(&bell, FUTEX_WAKE_PRIVATE, 1);
 }
 
 // The next vCPU to run; -1 if there is none. With the lock held, on the carrier.
@@ -66,8 +61,8 @@ static void run_next(void) {
     atomic_store(&idle, next < 0);
     if (next >= 0)
         switch_to(way, &own, &seats[next].context);
-    else if (switch_futex(&bell, FUTEX_WAIT_PRIVATE, rung, &second) == -ETIMEDOUT)
-        calls.watch();
+    else
+        switch_futex(&bell, FUTEX_WAIT_PRIVATE, rung);
 }
 
 // Nothing here may read the TSC: the first read by a thread that runs no vCPU ends the trap of its reads
@@ -76,7 +71,6 @@ static void *carry(void *unused) {
     (void)unused;
     is_carrier = true;
     own.base = switch_base();
-    atomic_store(&carrier, syscall(SYS_gettid));
     for (;;)
         run_next();
     return NULL; // for gcc 12, which warns otherwise
@@ -90,7 +84,7 @@ static void rest(void *seat) {
     ring();
     _Atomic uint32_t never = 0;
     for (;;)
-        switch_futex(&never, FUTEX_WAIT_PRIVATE, 0, NULL);
+        switch_futex(&never, FUTEX_WAIT_PRIVATE, 0);
 }
 
 // The carrier inherits the vCPU's signal mask, and that reads of the TSC are trapped.
@@ -134,8 +128,7 @@ static _Thread_local struct {
 static void wait_here(unsigned c) {
     uint32_t seen = atomic_load(&seats[c].go);
     calls.unlock();
-    if (switch_futex(&seats[c].go, FUTEX_WAIT_PRIVATE, seen, &second) == -ETIMEDOUT)
-        calls.watch();
+    switch_futex(&seats[c].go, FUTEX_WAIT_PRIVATE, seen);
 }
 
 // ---- both
@@ -167,7 +160,7 @@ void carrier_release(unsigned c) {
 
 void carrier_wake(void) {
     while (asleep.count)
-        switch_futex(&seats[asleep.vcpu[--asleep.count]].go, FUTEX_WAKE_PRIVATE, 1, NULL);
+        switch_futex(&seats[asleep.vcpu[--asleep.count]].go, FUTEX_WAKE_PRIVATE, 1);
     if (must_ring)
         ring();
     must_ring = false;
@@ -181,10 +174,6 @@ void carrier_wait(unsigned c) {
     else
         board(c);
     calls.lock();
-}
-
-bool carrier_idles(long thread) {
-    return atomic_load(&idle) && thread == atomic_load(&carrier);
 }
 
 enum switch_way carrier_way(void) {

@@ -15,9 +15,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// What the clock gives: its lock, and what is to be done once a second while nothing runs.
+// What the clock gives: its lock.
 struct carrier_calls {
-    void (*lock)(void), (*unlock)(void), (*watch)(void);
+    void (*lock)(void), (*unlock)(void);
 };
 
 // `wanted`: fsbase, prctl or threads; NULL: the first of these that works here. Gives the reason if it
@@ -31,7 +31,6 @@ void carrier_release(unsigned vcpu);
 void carrier_wake(void);
 // With the lock held, in the vCPU's context: returns when it was released. It may return for nothing.
 void carrier_wait(unsigned vcpu);
-bool carrier_idles(long thread); // it is the carrier's, and runs no vCPU
 
 enum switch_way carrier_way(void);
 bool carrier_rests(unsigned vcpu);          // its own thread has left its context, and sleeps for ever

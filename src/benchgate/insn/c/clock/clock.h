@@ -110,15 +110,16 @@ int clock_wakeup_fd(void);      // readable when the main loop must poll again
 bool clock_main_idle(uint64_t deadline, uint64_t seq);
 uint64_t clock_notifications(void);
 bool clock_main_may_work(void);      // true once the machine has granted the main loop its turn
-void clock_main_sleeps(bool sleeps); // it waits for its turn, and wakes up only to watch
 void clock_main_wants(void);         // an event from outside the guest gave the main loop work
 void clock_main_blocks(bool blocks);
 void clock_main_asks(bool asks); // it waits for an answer of the host, who may take any time
 // When a vCPU last executed something, at the latest; LOCKSTEP_NEVER if one is not halted. Exact to the last
 // call: a device's timer may wake a vCPU that has nothing to execute. While every vCPU is stopped.
 uint64_t clock_halted_since(void);
-void clock_watch(void);       // looks, about once a second, if the machine makes progress; ends a stuck QEMU
-bool clock_watch_begin(void); // begins a thread that calls it, whatever QEMU's threads do; false: it cannot
+// Begins a thread that looks, once a second, if the machine makes progress, and ends a stuck QEMU; false: it cannot.
+bool clock_watch_begin(void);
+// One look; in a fork at once, since its CPU time begins at 0.
+void clock_watch_look(void);
 // The calling thread of QEMU waits for something that only the host does; NULL: no longer.
 void clock_host_waits(const char *for_what);
 

@@ -4,7 +4,7 @@
 #include "carrier.h"
 
 const char *clock_carries(const char *way) {
-    return carrier_setup(way, &(struct carrier_calls){clock_lock, clock_unlock, clock_watch});
+    return carrier_setup(way, &(struct carrier_calls){clock_lock, clock_unlock});
 }
 
 void clock_give_grants(void) {
@@ -23,8 +23,6 @@ void clock_give_grants(void) {
 }
 
 void clock_await_grant(unsigned c) {
-    clock_vcpus[c].waits_for_grant = true;
     while (clock_machine.vcpu[c].state != LOCKSTEP_RUN && !clock_errand_active(c))
         carrier_wait(c);
-    clock_vcpus[c].waits_for_grant = false;
 }

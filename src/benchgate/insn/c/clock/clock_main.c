@@ -48,12 +48,6 @@ void clock_begin(void) {
     clock_unlock();
 }
 
-void clock_main_sleeps(bool sleeps) {
-    clock_lock();
-    clock_main_waits = sleeps;
-    clock_unlock();
-}
-
 void clock_main_asks(bool asks) {
     clock_lock();
     clock_main_asked = asks;

@@ -14,7 +14,6 @@ struct clock_vcpu clock_vcpus[LOCKSTEP_MAX];
 struct lockstep clock_machine;
 struct clock_options clock_options;
 bool clock_guest_started;
-bool clock_main_waits;
 bool clock_main_asked;
 struct clock_checks clock_checks;
 _Thread_local int clock_self = -1;

@@ -25,24 +25,20 @@ struct clock_vcpu {
     unsigned spins, in_a_row;        // close reads of the clock; successive turns in which it read the clock
     void *waiting;                   // the condition that its thread waits for
     void *halt;                      // the condition on which it halted last
-    int thread;                      // its thread's id
     uint64_t interrupted;            // time that interrupts of other vCPUs took
     uint64_t delayed;                // time for which an exploration stalled it
     bool was_interrupted;            // since its last turn
-    bool waits_for_grant;            // its thread is in clock_await_grant
     bool asleep;                     // between QEMU's idle and resume callbacks
     bool pending;                    // woken after QEMU's last check for work, before the thread slept
     enum clock_errand errand;
 };
 
-// The lock guards `clock_machine`, `clock_guest_started`, `clock_main_waits`, `clock_main_asked`, the
-// notification count and these fields of a vCPU: waiting, halt, thread, waits_for_grant, asleep, pending,
-// errand. Its other fields belong to its thread.
+// The lock guards `clock_machine`, `clock_guest_started`, `clock_main_asked`, the notification count and these
+// fields of a vCPU: waiting, halt, asleep, pending, errand. Its other fields belong to its thread.
 extern struct clock_vcpu clock_vcpus[LOCKSTEP_MAX];
 extern struct lockstep clock_machine;
 extern struct clock_options clock_options;
 extern bool clock_guest_started;
-extern bool clock_main_waits; // the main thread sleeps until the machine grants it its turn
 extern bool clock_main_asked; // the main thread waits for an answer of the host
 
 void clock_lock(void);
@@ -72,7 +68,7 @@ bool clock_errands_block_grants(void);    // starts the errands whose turn it is
 void clock_errands_start(void);           // the machine has nothing to grant
 bool clock_errand_active(unsigned vcpu);  // its thread runs a job; the machine still counts it as halted
 
-// ---- clock_watch.c: clock_watch and clock_report
+// ---- clock_watch.c: clock_watch_begin and clock_report
 
 void clock_beat(void); // call with the lock held; logs the guest's time now and then
 

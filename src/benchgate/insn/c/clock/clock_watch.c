@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "access.h"
 #include "activity.h"
-#include "carrier.h"
 #include "clock_state.h"
 #include "delays.h"
 #include "journal.h"
@@ -120,19 +119,6 @@ static uint64_t host_ns(clockid_t id) {
     return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
 }
 
-// A thread that only waits for the machine's grant wakes up to call clock_watch, so its state says nothing.
-static bool waits_for_grant(long thread) {
-    if (thread == getpid())
-        return clock_main_waits && clock_machine.main != LOCKSTEP_MAIN_BUSY;
-    if (carrier_idles(thread))
-        return true;
-    for (unsigned c = 0; c < clock_machine.count; c++)
-        if (clock_vcpus[c].thread == thread)
-            return clock_vcpus[c].waits_for_grant && clock_machine.vcpu[c].state != LOCKSTEP_RUN &&
-                   !clock_errand_active(c);
-    return false;
-}
-
 // The state of one of QEMU's threads, as in /proc/PID/stat: R runs or wants a CPU, D waits for the kernel.
 static char state_of(const char *thread) {
     char path[64], text[512];
@@ -155,7 +141,7 @@ static bool host_is_slow(void) {
     bool slow = false;
     for (struct dirent *entry; threads && !slow && (entry = readdir(threads));) {
         long thread = strtol(entry->d_name, NULL, 10);
-        char state = thread && thread != self && !waits_for_grant(thread) ? state_of(entry->d_name) : 0;
+        char state = thread && thread != self ? state_of(entry->d_name) : 0;
         slow = state == 'R' || state == 'D';
     }
     if (threads)
@@ -163,10 +149,10 @@ static bool host_is_slow(void) {
     return slow;
 }
 
-// Without progress the machine is stuck after `patience` seconds in which nothing that it waits for wanted a
+// Once a second. Without progress the machine is stuck after `patience` seconds in which nothing that it waits for wanted a
 // CPU, or if it has used so much CPU time. Seconds in which the host gave no CPU do not count. A look that
 // comes late, because the host stopped the process, counts as one second.
-void clock_watch(void) {
+void clock_watch_look(void) {
     static uint64_t last, looked, used, idle;
     clock_lock();
     uint64_t now = host_ns(CLOCK_MONOTONIC), own = host_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -193,7 +179,7 @@ static void *watch(void *unused) {
     static const struct timespec second = {1, 0};
     for (;;) {
         syscall(SYS_nanosleep, &second, NULL);
-        clock_watch();
+        clock_watch_look();
     }
     return unused;
 }

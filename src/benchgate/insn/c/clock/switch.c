@@ -89,12 +89,12 @@ struct switch_context switch_new(void *stack, uint64_t size, void (*function)(vo
     return new;
 }
 
-long switch_futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *span) {
+long switch_futex(_Atomic uint32_t *word, int operation, uint32_t value) {
     long result = SYS_futex;
-    register const struct timespec *fourth __asm__("r10") = span;
+    register const void *forever __asm__("r10") = 0;
     __asm__ volatile("syscall"
                      : "+a"(result)
-                     : "D"(word), "S"((long)operation), "d"((unsigned long)value), "r"(fourth)
+                     : "D"(word), "S"((long)operation), "d"((unsigned long)value), "r"(forever)
                      : "rcx", "r11", "memory");
     return result;
 }
@@ -174,8 +174,8 @@ struct switch_context switch_new(void *stack, uint64_t size, void (*function)(vo
     return (struct switch_context){0};
 }
 
-long switch_futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *span) {
-    return syscall(SYS_futex, word, operation, value, span, NULL, 0);
+long switch_futex(_Atomic uint32_t *word, int operation, uint32_t value) {
+    return syscall(SYS_futex, word, operation, value, NULL, NULL, 0);
 }
 
 #endif

@@ -6,7 +6,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 enum switch_way {
     SWITCH_NONE,   // this host cannot do it
@@ -31,6 +30,6 @@ void switch_to(enum switch_way way, struct switch_context *from, const struct sw
 // must not return.
 struct switch_context switch_new(void *stack, uint64_t size, void (*function)(void *), void *argument);
 // The system call itself: libc's would write to errno, which is in the thread-local storage.
-long switch_futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *span);
+long switch_futex(_Atomic uint32_t *word, int operation, uint32_t value);
 
 #endif

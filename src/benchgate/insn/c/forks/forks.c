@@ -169,7 +169,7 @@ static void begin(const struct request *r) {
     for (unsigned i = 0; i < reads; i++)
         exchange(words[i].content, words[i].length, r->mark);
     exchange_command(r->mark);
-    clock_watch();
+    clock_watch_look();
     say(r->birth, "ready");
     close(r->birth);
 }

@@ -1,4 +1,4 @@
-// Lines of the log, beside those of counts.c:
+// Lines of the log, beside those of counts_spans.c:
 //   counted returns, counted exchanged
 //   saw SPAN VCPU returns VALUE               calls that succeeded
 //   returned SPAN VCPU NUMBER TIMES BYTES     of one number; BYTES: what they gave, together
@@ -51,7 +51,7 @@ void returns_unexchanged(void) {
     sees_objects = false;
 }
 
-// The windows are those of counts.c: from the first begin to the last end.
+// The windows are those of counts_spans.c: from the first begin to the last end.
 void returns_mark(unsigned kind) {
     bool opens = kind == MARKS_TOTAL_BEGIN || kind == MARKS_WORK_BEGIN;
     if (!so_far || kind < MARKS_WORK_BEGIN || kind > MARKS_TOTAL_END || (opens && has_mark[kind]))

@@ -290,15 +290,14 @@ static int poll_now(struct pollfd *fds, nfds_t count, const sigset_t *mask) {
     return real.ppoll(fds, count, &zero, mask);
 }
 
-// Sleeps in host time until one of the descriptors, or the clock's own, is ready; for at most a second.
+// Sleeps in host time until one of the descriptors, or the clock's own, is ready.
 static int poll_with_wakeup(struct pollfd *fds, nfds_t count, const struct timespec *limit,
                             const sigset_t *mask) {
     struct pollfd all[MAX_FDS + 2];
     memcpy(all, fds, count * sizeof *fds);
     all[count] = (struct pollfd){clock_wakeup_fd(), POLLIN, 0};
     all[count + 1] = (struct pollfd){forks_socket(), POLLIN, 0}; // -1 is ignored
-    static const struct timespec second = {1, 0};
-    int result = real.ppoll(all, count + 2, limit && limit->tv_sec == 0 ? limit : &second, mask);
+    int result = real.ppoll(all, count + 2, limit, mask);
     int saved = errno;
     memcpy(fds, all, count * sizeof *fds);
     uint64_t drained;
@@ -318,15 +317,13 @@ static int poll_with_wakeup(struct pollfd *fds, nfds_t count, const struct times
 // loop's other work, until every vCPU is stopped.
 static void sleep_in_step(struct pollfd *fds, nfds_t count, const sigset_t *mask) {
     bool asked = false;
-    clock_main_sleeps(true);
     while (!clock_main_may_work()) {
-        int events = asked ? poll_with_wakeup(fds, 0, NULL, mask) : poll_with_wakeup(fds, count, NULL, mask);
+        int events = poll_with_wakeup(fds, asked ? 0 : count, NULL, mask);
         if (events != 0 && !asked) {
             asked = true;
             clock_main_wants();
         }
     }
-    clock_main_sleeps(false);
 }
 
 static int poll_in_step(struct pollfd *fds, nfds_t count, uint64_t span, const sigset_t *mask) {

@@ -1,6 +1,6 @@
 """operations.c and what it calls, in a machine of a few registers and one piece of memory: its lines.
 
-QEMU's functions are replaced by those of MACHINE. Each test says what a program does, instruction by
+QEMU is fake_qemu. Each test says what a program does, instruction by
 instruction, and the expected lines are written here by hand.
 """
 
@@ -15,73 +15,26 @@ from pathlib import Path
 import pytest
 
 from benchgate.build.toolchain import compiler
-from benchgate.insn.plugin import c_file, c_folders
-from tests.ckit import linked
+from benchgate.insn.plugin import c_file
 from tests.kernelkit import GUEST
+from tests.unit.insn.c.fake_qemu import (
+    KERNEL,
+    NOP,
+    SYSCALL,
+    TOTAL_BEGIN,
+    TOTAL_END,
+    USER,
+    WORK_BEGIN,
+    WORK_END,
+    Insn,
+    build,
+    journal,
+    poke,
+    run,
+    set_registers,
+    set_time,
+)
 
-MACHINE = r"""
-#include "arch.h"
-#include "blocks.h"
-#include "clock.h"
-#include "journal.h"
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-const struct arch *blocks_arch = &arch_x86;
-_Thread_local int clock_self;
-void on_vcpu(int vcpu) { clock_self = vcpu; }
-uint64_t registers[7], vcpu_times[256], shown;
-uint8_t memory[65536]; // of the addresses from 0x10000
-char journal[1 << 20];
-static const char *names[] = {"rdi", "rsi", "rdx", "rcx", "rsp", "rax", "cs"};
-static struct { qemu_exec_callback *call; void *data; } done[64];
-static unsigned count;
-size_t journal_line(const char *format, ...) {
-    size_t used = strlen(journal);
-    va_list arguments;
-    va_start(arguments, format);
-    vsprintf(journal + used, format, arguments);
-    va_end(arguments);
-    strcat(journal, "\n");
-    return strlen(journal) - used;
-}
-uint64_t clock_before(unsigned vcpu, uint64_t left) { return vcpu_times[vcpu] - left; }
-uint64_t clock_last_shown(void) { return shown; }
-struct qemu_bytes *g_byte_array_new(void) { return calloc(1, sizeof(struct qemu_bytes)); }
-struct qemu_bytes *g_byte_array_set_size(struct qemu_bytes *b, unsigned n) {
-    b->data = realloc(b->data, 65536), b->length = n;
-    return b;
-}
-unsigned g_array_get_element_size(const struct qemu_registers *all) { return sizeof(struct qemu_descriptor); }
-struct qemu_registers *qemu_plugin_get_registers(void) {
-    struct qemu_registers *all = calloc(1, sizeof *all);
-    struct qemu_descriptor *each = calloc(7, sizeof *each);
-    for (int i = 0; i < 7; i++)
-        each[i].name = names[i], each[i].handle = (void *)(uintptr_t)(i + 1);
-    all->descriptors = (uint8_t *)each, all->count = 7;
-    return all;
-}
-void qemu_plugin_read_register(struct qemu_register *handle, struct qemu_bytes *into) {
-    g_byte_array_set_size(into, 8);
-    memcpy(into->data, &registers[(uintptr_t)handle - 1], 8);
-}
-bool qemu_plugin_read_memory_vaddr(uint64_t at, struct qemu_bytes *into, size_t n) {
-    if (at < 0x10000 || at + n > 0x20000)
-        return false;
-    g_byte_array_set_size(into, n);
-    memcpy(into->data, memory + at - 0x10000, n);
-    return true;
-}
-void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, qemu_exec_callback *call,
-                                            int flags, void *data) {
-    done[count].call = call, done[count++].data = data;
-}
-void run(unsigned vcpu) {
-    for (unsigned i = 0; i < count; i++)
-        done[i].call(vcpu, done[i].data);
-    count = 0;
-}
-"""
 OBSERVE = """insn-observe 1
 text 0 0
 id t l4
@@ -117,19 +70,13 @@ end
 """
 FILES = ("operations", "operators", "spans", "returns", "exchanges")
 OTHERS = ("threads_guest", "threads_hooks", "threads_program", "lines", "arch_x86")
-KERNEL, USER = 0x10, 0x33
-SYSCALL, RET, NOP, RDTSC = "0f05", "c3", "90", "0f31"
+RET, RDTSC = "c3", "0f31"
 READ, WRITE, FORK, EXIT, SIGRETURN, FUTEX, RESTART = 0, 1, 57, 60, 15, 202, 219
 TEXT = 0x18000
 """The program. It makes each system call at a place of its own, as the stubs of a C library do."""
 STACK = 0x7000
 FAILS = 2**64 - 9
-WORK_BEGIN, WORK_END, TOTAL_BEGIN, TOTAL_END = 1, 2, 3, 4
 PIPE = 77
-
-
-class Insn(ctypes.Structure):
-    _fields_ = (("bytes", ctypes.c_uint8 * 15), ("length", ctypes.c_size_t))
 
 
 @dataclass
@@ -153,19 +100,14 @@ class Guest:
     ) -> None:
         """The vCPU comes to this instruction, the first of its block, `after` ns later."""
         self.time[vcpu] += after
-        (ctypes.c_uint64 * 7).in_dll(self.library, "registers")[:] = [
-            *(*args, 0, 0, 0, 0)[:4],
-            stack,
-            rax,
-            cs,
-        ]
-        (ctypes.c_uint64 * 256).in_dll(self.library, "vcpu_times")[vcpu] = self.time[vcpu] + 1
-        insn = Insn((ctypes.c_uint8 * 15)(*bytes.fromhex(code)), len(code) // 2)
+        set_registers(self.library, args, stack, rax, cs)
+        set_time(self.library, vcpu, self.time[vcpu] + 1)
+        insn = Insn.of(code)
         self.library.on_vcpu(vcpu)
         self.library.operations_block(ctypes.c_uint64(at))
         left = ctypes.c_size_t(1)
         self.library.operations_instruction(None, ctypes.byref(insn), ctypes.c_uint64(at), left)
-        self.library.run(vcpu)
+        run(self.library, vcpu)
 
     def kernel(self, at: int, *args: int, vcpu: int = 0, after: int = 10) -> None:
         self.does(NOP, at, cs=KERNEL, args=args, vcpu=vcpu, after=after)
@@ -199,7 +141,7 @@ class Guest:
         for is_work in (False, True):
             self.library.returns_report(is_work)
         self.library.operations_report()
-        return (ctypes.c_char * (1 << 20)).in_dll(self.library, "journal").value.decode().splitlines()
+        return journal(self.library)
 
     def spans(self, name: str = "latency", thread: int = 0) -> list[str]:
         """COUNT SUM MIN MAX of inner and of outer."""
@@ -214,14 +156,7 @@ def place(thread: int) -> int:
 def built(folder: Path, change: tuple[str, str] = ("", "")) -> ctypes.CDLL:
     """`change` replaces a text, to prove that a test can fail."""
     folder.mkdir()
-    sources = {"machine.c": MACHINE}
-    for name in (*FILES, *OTHERS):
-        text = c_file(f"{name}.c").read_text()
-        sources[f"{name}.c"] = text.replace(*change) if change[0] and name in FILES else text
-    assert not change[0] or any(change[0] in c_file(f"{name}.c").read_text() for name in FILES)
-    folders = (f"-I{c_folder}" for c_folder in c_folders())
-    words = ("-std=gnu11", "-O1", "-shared", "-fPIC", "-DINSN_API=3", "-w", *folders)
-    library = ctypes.CDLL(str(linked(folder / "operations.so", words, sources, {})))
+    library = build(folder / "operations.so", FILES, OTHERS, change=change)
     library.operations_setup.restype = ctypes.c_char_p
     return library
 
@@ -233,13 +168,10 @@ def guest(folder: Path, change: tuple[str, str] = ("", ""), observe: str = OBSER
     assert why is None, why
     for vcpu in range(256):
         library.guest_vcpu(vcpu)
-    memory = (ctypes.c_uint8 * 65536).in_dll(library, "memory")
     for thread in range(1, 30):
-        at = place(thread) - 0x10000
-        memory[at : at + 4] = list(thread.to_bytes(4, "little"))
+        poke(library, place(thread), thread.to_bytes(4, "little"))
     for call in range(300):
-        at = TEXT + 16 * call - 0x10000
-        memory[at : at + 2] = [0x0F, 0x05]
+        poke(library, TEXT + 16 * call, bytes.fromhex(SYSCALL))
     return Guest(library)
 
 

@@ -1,102 +1,37 @@
 """counts.c and what it calls, in a machine of a few registers: which instructions count, and its lines.
 
-QEMU's functions are replaced by those of MACHINE; the expected lines are written here by hand.
+QEMU is fake_qemu; the expected lines are written here by hand.
 """
 
 from __future__ import annotations
 
 import ctypes
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from benchgate.build.toolchain import compiler
-from benchgate.insn.plugin import c_file, c_folders
-from tests.machines import PATIENCE_S
+from tests.unit.insn.c.fake_qemu import (
+    KERNEL,
+    NOP,
+    SYSCALL,
+    TOTAL_BEGIN,
+    TOTAL_END,
+    USER,
+    WORK_BEGIN,
+    WORK_END,
+    Insn,
+    build,
+    journal,
+    run,
+    set_registers,
+)
 
-MACHINE = r"""
-#include "arch.h"
-#include "blocks.h"
-#include "clock.h"
-#include "journal.h"
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-enum { RDI, RSI, RDX, RCX, RSP, RAX, CS, COUNT };
-const struct arch *blocks_arch = &arch_x86;
-_Thread_local int clock_self;
-uint64_t registers[COUNT];
-bool is_unreadable;
-char journal[65536];
-static const char *names[] = {"rdi", "rsi", "rdx", "rcx", "rsp", "rax", "cs"};
-static struct { qemu_exec_callback *call; void *data; uint64_t *cell; } done[64];
-static unsigned count;
-static uint64_t rows[4][64];
-size_t journal_line(const char *format, ...) {
-    size_t used = strlen(journal);
-    va_list arguments;
-    va_start(arguments, format);
-    vsprintf(journal + used, format, arguments);
-    va_end(arguments);
-    strcat(journal, "\n");
-    return strlen(journal) - used;
-}
+OWN = r"""
 uint64_t executed;
 uint64_t clock_own(unsigned vcpu) { return 77; }
 uint64_t clock_executed(unsigned vcpu) { return executed; }
 struct clock_work clock_work(unsigned vcpu) { return (struct clock_work){0}; }
-struct qemu_bytes *g_byte_array_new(void) { return calloc(1, sizeof(struct qemu_bytes)); }
-struct qemu_bytes *g_byte_array_set_size(struct qemu_bytes *b, unsigned n) {
-    b->data = realloc(b->data, 64), b->length = n;
-    return b;
-}
-struct newer { // a descriptor as QEMU 11.1 has it
-    struct qemu_descriptor one;
-    bool is_readonly;
-};
-unsigned g_array_get_element_size(const struct qemu_registers *all) { return sizeof(struct newer); }
-struct qemu_registers *qemu_plugin_get_registers(void) {
-    struct qemu_registers *all = calloc(1, sizeof *all);
-    struct newer *each = calloc(COUNT, sizeof *each);
-    for (int i = 0; i < COUNT; i++)
-        each[i].one.name = names[i], each[i].one.handle = (void *)(uintptr_t)(i + 1);
-    all->descriptors = (uint8_t *)each, all->count = COUNT;
-    return all;
-}
-void qemu_plugin_read_register(struct qemu_register *handle, struct qemu_bytes *into) {
-    unsigned n = (uintptr_t)handle - 1, size = n == CS ? 4 : 8;
-    if (is_unreadable)
-        return;
-    g_byte_array_set_size(into, size);
-    memcpy(into->data, &registers[n], size);
-}
-bool qemu_plugin_read_memory_vaddr(uint64_t at, struct qemu_bytes *into, size_t n) { return false; }
-struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t size) { return (void *)rows; }
-void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *score, unsigned vcpu) { return rows[vcpu]; }
-uint64_t qemu_plugin_u64_get(struct qemu_counter c, unsigned vcpu) { return rows[vcpu][c.offset / 8]; }
-void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, qemu_exec_callback *call,
-                                            int flags, void *data) {
-    if (flags == QEMU_READS_REGS)
-        done[count].call = call, done[count].cell = NULL, done[count++].data = data;
-}
-void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn, int op,
-                                                         struct qemu_counter c, uint64_t value) {
-    done[count].call = NULL, done[count++].cell = rows[0] + c.offset / 8;
-}
-void qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(struct qemu_plugin_tb *tb, int op,
-                                                       struct qemu_counter c, uint64_t value) {
-    done[count].call = NULL, done[count++].cell = rows[0] + c.offset / 8;
-}
-void run(unsigned vcpu) {
-    for (unsigned i = 0; i < count; i++)
-        if (done[i].call)
-            done[i].call(vcpu, done[i].data);
-        else
-            done[i].cell[64 * vcpu]++;
-    count = 0;
-}
 """
 OBSERVE = """insn-observe 1
 text 0 0
@@ -111,23 +46,9 @@ at 7010
 adds a1
 end
 """
-FILES = (
-    "counts",
-    "callees",
-    "returns",
-    "threads_guest",
-    "threads_hooks",
-    "threads_program",
-    "lines",
-    "arch_x86",
-)
-KERNEL, USER = 0x10, 0x33
-SYSCALL, LOCK_INC, HLT, TO_CR3, NOP, PAUSE = "0f05", "f0ff07", "f4", "0f22d8", "90", "f390"
-WORK_BEGIN, WORK_END, TOTAL_BEGIN, TOTAL_END = 1, 2, 3, 4
-
-
-class Insn(ctypes.Structure):
-    _fields_ = (("bytes", ctypes.c_uint8 * 15), ("length", ctypes.c_size_t))
+FILES = ("counts", "counts_spans")
+OTHERS = ("callees", "returns", "threads_guest", "threads_hooks", "threads_program", "lines", "arch_x86")
+LOCK_INC, HLT, TO_CR3, PAUSE = "f0ff07", "f4", "0f22d8", "f390"
 
 
 @dataclass
@@ -147,19 +68,17 @@ class Guest:
     ) -> None:
         """The vCPU comes to this instruction for the first time, and executes it. `waiting`: it closes a loop
         of so many that only waits."""
-        raw = bytes.fromhex(code)
-        insn = Insn((ctypes.c_uint8 * 15)(*raw), len(raw))
-        cells = (ctypes.c_uint64 * 7).in_dll(self.library, "registers")
-        cells[:] = [*(*args, 0, 0, 0, 0)[:4], 0, rax, cs]
+        insn = Insn.of(code)
+        set_registers(self.library, args, rax=rax, cs=cs)
         self.library.counts_block(None, ctypes.c_size_t(1), ctypes.c_size_t(waiting))
         self.library.counts_instruction(None, ctypes.byref(insn), ctypes.c_uint64(at))
-        self.library.run(vcpu)
+        run(self.library, vcpu)
 
     def mark(self, kind: int, time: int) -> None:
         self.library.counts_mark(kind, 0, ctypes.c_uint64(0), True, ctypes.c_uint64(time))
 
     def journal(self) -> list[str]:
-        return (ctypes.c_char * 65536).in_dll(self.library, "journal").value.decode().splitlines()
+        return journal(self.library)
 
     def report(self, *spans: str) -> list[str]:
         """The lines of these windows, or of both."""
@@ -169,24 +88,8 @@ class Guest:
 
 
 def compiled(folder: Path, change: tuple[str, str] = ("", "")) -> Path:
-    """`change` replaces a text in counts.c, to prove that a test can fail."""
-    (folder / "machine.c").write_text(MACHINE)
-    sources = [folder / "machine.c"]
-    for name in FILES:
-        text = c_file(f"{name}.c").read_text()
-        if name == "counts":
-            assert change[0] in text
-            text = text.replace(*change, 1) if change[0] else text
-        (folder / f"{name}.c").write_text(text)
-        sources.append(folder / f"{name}.c")
-    argv = [*compiler().argv, "-std=gnu11", "-O1", "-shared", "-fPIC", "-DINSN_API=3", "-w"]
-    argv += [
-        *(f"-I{c_folder}" for c_folder in c_folders()),
-        *map(str, sources),
-        "-o",
-        str(folder / "counts.so"),
-    ]
-    subprocess.run(argv, check=True, timeout=PATIENCE_S)
+    """`change` replaces a text, to prove that a test can fail."""
+    build(folder / "counts.so", FILES, OTHERS, OWN, change)
     return folder / "counts.so"
 
 

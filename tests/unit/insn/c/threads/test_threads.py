@@ -1,6 +1,6 @@
 """threads.c and what it calls, in a machine of a few registers and one piece of memory: its lines.
 
-QEMU's functions are replaced by those of MACHINE; the expected lines are written here by hand.
+QEMU is fake_qemu; the expected lines are written here by hand.
 """
 
 from __future__ import annotations
@@ -11,82 +11,28 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.insn.plugin import c_file, c_folders
-from tests.ckit import linked
+from tests.unit.insn.c.fake_qemu import (
+    build,
+    poke,
+    run,
+    set_registers,
+    set_time,
+)
 
-MACHINE = r"""
-#include "arch.h"
-#include "blocks.h"
-#include "clock.h"
-#include "journal.h"
+OWN = r"""
 #include "threads_stays.h"
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-const struct arch *blocks_arch = &arch_x86;
-uint64_t registers[7], vcpu_times[4];
-uint8_t memory[65536]; // of the addresses from 0x10000
-unsigned reads;
-static const char *names[] = {"rdi", "rsi", "rdx", "rcx", "rsp", "rax", "cs"};
-static struct { qemu_exec_callback *call; void *data; } hooks[64];
-static unsigned count;
-uint64_t clock_before(unsigned vcpu, uint64_t left) { return vcpu_times[vcpu] - left; }
-uint64_t clock_last_shown(void) { return 7; }
-void journal_refuse(const char *format, ...) { puts(format); exit(98); }
-struct qemu_bytes *g_byte_array_new(void) { return calloc(1, sizeof(struct qemu_bytes)); }
-struct qemu_bytes *g_byte_array_set_size(struct qemu_bytes *b, unsigned n) {
-    b->data = realloc(b->data, 65536), b->length = n;
-    return b;
-}
-struct newer { // a descriptor as QEMU 11.1 has it
-    struct qemu_descriptor one;
-    bool is_readonly;
-};
-unsigned g_array_get_element_size(const struct qemu_registers *all) { return sizeof(struct newer); }
-struct qemu_registers *qemu_plugin_get_registers(void) {
-    struct qemu_registers *all = calloc(1, sizeof *all);
-    struct newer *each = calloc(7, sizeof *each);
-    for (int i = 0; i < 7; i++)
-        each[i].one.name = names[i], each[i].one.handle = (void *)(uintptr_t)(i + 1);
-    all->descriptors = (uint8_t *)each, all->count = 7;
-    return all;
-}
-void qemu_plugin_read_register(struct qemu_register *handle, struct qemu_bytes *into) {
-    g_byte_array_set_size(into, 8);
-    memcpy(into->data, &registers[(uintptr_t)handle - 1], 8);
-}
-bool qemu_plugin_read_memory_vaddr(uint64_t at, struct qemu_bytes *into, size_t n) {
-    reads++;
-    if (at < 0x10000 || at + n > 0x20000)
-        return false;
-    g_byte_array_set_size(into, n);
-    memcpy(into->data, memory + at - 0x10000, n);
-    return true;
-}
-void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, qemu_exec_callback *call,
-                                            int flags, void *data) {
-    (void)insn;
-    if (flags == QEMU_READS_REGS)
-        hooks[count].call = call, hooks[count++].data = data;
-}
-static uint64_t inside[4];
-static struct { qemu_exec_callback *call; int condition; void *data; } entry;
-struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t n) { return (void *)inside; }
-void qemu_plugin_u64_set(struct qemu_counter c, unsigned vcpu, uint64_t value) { inside[vcpu] = value; }
+static struct { qemu_exec_callback *call; int condition; void *data; struct qemu_counter of; } entry;
 void qemu_plugin_register_vcpu_tb_exec_cond_cb(struct qemu_plugin_tb *tb, qemu_exec_callback *call,
                                                int flags, int condition, struct qemu_counter c,
                                                uint64_t value, void *data) {
-    entry.call = call, entry.condition = condition, entry.data = data;
+    entry.call = call, entry.condition = condition, entry.data = data, entry.of = c;
 }
 void block(unsigned vcpu, bool is_program, uint64_t time) {
     stays_block(NULL, 4, is_program);
     vcpu_times[vcpu] = time + 4;
-    if ((entry.condition == QEMU_COND_EQ) == (inside[vcpu] == 0))
+    if ((entry.condition == QEMU_COND_EQ) == (qemu_plugin_u64_get(entry.of, vcpu) == 0))
         entry.call(vcpu, entry.data);
 }
-void run(unsigned vcpu) { for (unsigned i = 0; i < count; i++) hooks[i].call(vcpu, hooks[i].data); }
-void forget(void) { count = 0; }
-unsigned known(void) { return count; }
 """
 OBSERVE = """insn-observe 1
 text 18000 19000
@@ -142,8 +88,7 @@ class Guest:
     time: list[int] = field(default_factory=lambda: [0, 0])
 
     def poke(self, address: int, value: bytes) -> None:
-        memory = (ctypes.c_uint8 * 65536).in_dll(self.library, "memory")
-        memory[address - 0x10000 : address - 0x10000 + len(value)] = list(value)
+        poke(self.library, address, value)
 
     def task(
         self, number: int, state: int = 1, allowed: int = 3, name: bytes = b"one", queue: int = 0
@@ -156,15 +101,10 @@ class Guest:
     def at(self, address: int, *arguments: int, vcpu: int = 0, after: int = 10, left: int = 1) -> None:
         """The vCPU comes to this instruction, `after` ns later."""
         self.time[vcpu] += after
-        (ctypes.c_uint64 * 5).in_dll(self.library, "registers")[:] = [
-            *(*arguments, 0, 0, 0, 0)[:4],
-            STACK,
-        ]
-        times = (ctypes.c_uint64 * 4).in_dll(self.library, "vcpu_times")
-        times[vcpu] = self.time[vcpu] + left
-        self.library.forget()
+        set_registers(self.library, arguments, STACK)
+        set_time(self.library, vcpu, self.time[vcpu] + left)
         self.library.threads_instruction(None, ctypes.c_uint64(address), ctypes.c_size_t(left))
-        self.library.run(vcpu)
+        run(self.library, vcpu)
 
     def lines(self, end: int = 999) -> list[str]:
         self.library.threads_report(ctypes.c_uint64(end))
@@ -173,20 +113,8 @@ class Guest:
 
 def built(folder: Path, change: tuple[str, str] = ("", "")) -> ctypes.CDLL:
     folder.mkdir()
-    sources = {"machine.c": MACHINE}
-    for name in ("lines", "arch_x86", *FILES):
-        text = c_file(f"{name}.c").read_text()
-        sources[f"{name}.c"] = text.replace(*change) if change[0] and name in FILES else text
-    words = (
-        "-std=gnu11",
-        "-O1",
-        "-shared",
-        "-fPIC",
-        "-DINSN_API=3",
-        "-w",
-        *(f"-I{c_folder}" for c_folder in c_folders()),
-    )
-    library = ctypes.CDLL(str(linked(folder / "threads.so", words, sources, {})))
+    library = build(folder / "threads.so", FILES, ("lines", "arch_x86"), OWN, change)
+    ctypes.c_uint64.in_dll(library, "shown").value = 7
     library.threads_setup.restype = ctypes.c_char_p
     return library
 
