@@ -9,6 +9,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define WORDS (LOCKSTEP_MAX / 64)
 #define REST_STACK 8192
@@ -20,6 +22,7 @@ static struct carrier_calls calls;
 
 static struct seat {
     _Alignas(128) struct switch_context context;
+    long thread;         // its own
     bool aboard;         // its context was left to the carrier
     _Atomic uint32_t go; // of a thread that waits for itself: changes with each release
 } seats[LOCKSTEP_MAX];
@@ -104,6 +107,7 @@ static void board(unsigned c) {
     struct switch_context resting = switch_new(rest_stacks[c], REST_STACK, rest, seat);
     start_carrier();
     calls.unlock();
+    seat->thread = syscall(SYS_gettid);
     seat->aboard = true;
     seat->context.base = switch_base();
     switch_to(way, &seat->context, &resting);
@@ -180,15 +184,13 @@ enum switch_way carrier_way(void) {
     return way;
 }
 
-bool carrier_rests(unsigned c) {
-    return atomic_load(&complete[c / 64]) >> c % 64 & 1;
+bool carrier_rests(long thread) {
+    for (unsigned c = 0; c < LOCKSTEP_MAX; c++)
+        if (seats[c].thread == thread)
+            return atomic_load(&complete[c / 64]) >> c % 64 & 1;
+    return false;
 }
 
 bool carrier_sleeps(void) {
     return atomic_load(&idle);
-}
-
-void carrier_moved(long old, long now) {
-    if (old == atomic_load(&carrier))
-        atomic_store(&carrier, now);
 }

@@ -33,8 +33,7 @@ void carrier_wake(void);
 void carrier_wait(unsigned vcpu);
 
 enum switch_way carrier_way(void);
-bool carrier_rests(unsigned vcpu);          // its own thread has left its context, and sleeps for ever
-bool carrier_sleeps(void);                  // the carrier runs no vCPU
-void carrier_moved(long old, long now);     // after a fork: a thread has another number
+bool carrier_rests(long thread); // it was a vCPU's own, has left its context, and sleeps for ever
+bool carrier_sleeps(void);       // the carrier runs no vCPU
 
 #endif

@@ -33,7 +33,6 @@ bool clock_started(void); // the guest has executed an instruction, or a restore
 void clock_pause(void);   // every vCPU is halted; the host takes a snapshot
 // The machine was restored and has not begun: all chance comes from another seed. Gives the reason why it cannot.
 const char *clock_reseed(uint64_t seed);
-long clock_thread(unsigned vcpu); // the number of its own thread of the host
 void clock_begin(void);   // the host has taken it, or has restored the guest from one; the vCPUs may run
 
 // Called in the vCPU's own thread.

@@ -56,10 +56,6 @@ bool clock_has_capacities(void) {
     return clock_options.capacity[0];
 }
 
-long clock_thread(unsigned c) {
-    return clock_vcpus[c].thread;
-}
-
 bool clock_is_slow(unsigned c) {
     return clock_vcpus[c].capacity < CLOCK_FULL;
 }

@@ -184,18 +184,11 @@ static void be_born(struct request *r, pid_t parent) {
     const char *why = inherited_replace(&r->given);
     if (why)
         fail(r, why);
-    parking_revive(carrier_moved);
+    parking_revive();
     begin(r);
 }
 
 // ---- the template
-
-static bool is_at_rest(long thread) {
-    for (unsigned c = 0; c < LOCKSTEP_MAX; c++)
-        if (clock_thread(c) == thread)
-            return carrier_rests(c);
-    return false;
-}
 
 static bool are_at_rest(void) {
     for (int look = 0; look < PATIENCE; look++) {
@@ -214,7 +207,7 @@ static void answer(struct request *r) {
     if (!why && !are_at_rest())
         why = "its vCPUs are not at rest";
     if (!why)
-        why = parking_stop(is_at_rest);
+        why = parking_stop(carrier_rests);
     if (why) {
         say(r->birth, "refused %s", why);
         return;

@@ -93,7 +93,7 @@ static void hold(void *argument) {
     uint32_t seen = atomic_load(&turn);
     atomic_store(&s->parked, true);
     while (atomic_load(&turn) == seen)
-        switch_futex(&turn, FUTEX_WAIT_PRIVATE, seen, NULL);
+        switch_futex(&turn, FUTEX_WAIT_PRIVATE, seen);
     here.base = s->context.base;
     switch_to(way, &here, &s->context);
 }
@@ -235,21 +235,19 @@ long parking_fork(void) {
 void parking_go(void) {
     atomic_store(&stopping, false);
     atomic_fetch_add(&turn, 1);
-    switch_futex(&turn, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL);
+    switch_futex(&turn, FUTEX_WAKE_PRIVATE, INT32_MAX);
 }
 
-void parking_revive(void (*moved)(long, long)) {
+void parking_revive(void) {
     int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |
-                CLONE_PARENT_SETTID | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
+                CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
     for (unsigned i = 0; i < used; i++) {
         struct slot *s = &slots[i];
-        pid_t now = 0;
         if (s->thread < 0)
             continue;
         atomic_store(&s->lives, false);
-        if (clone(revived, s->stack + STACK, flags, s, &now, (void *)s->context.base, number_in(s->context.base)) < 0)
+        if (clone(revived, s->stack + STACK, flags, s, NULL, (void *)s->context.base, number_in(s->context.base)) < 0)
             _exit(1);
-        moved(s->thread, now);
         while (!atomic_load(&s->lives))
             sched_yield();
     }

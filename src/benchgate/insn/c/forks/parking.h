@@ -14,7 +14,7 @@ const char *parking_stop(bool (*rests)(long thread));
 // Forks. The child is a sibling: its parent is this process's parent. 0: this is the child, which has this thread only.
 long parking_fork(void);
 void parking_go(void); // in the parent: the threads go on
-// In the child: the threads are made again, and go on. `moved` is told each one's old and new number.
-void parking_revive(void (*moved)(long old, long now));
+// In the child: the threads are made again, and go on.
+void parking_revive(void);
 
 #endif
