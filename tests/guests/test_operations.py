@@ -178,3 +178,19 @@ def test_the_guest_sees_nothing_of_it(folder: Path, system: str) -> None:
     assert log.operations
     assert not without.operations
     assert without.repeatable == log.repeatable
+
+
+@pytest.mark.parametrize(
+    "system",
+    [
+        "linux:arch=aarch64:start=warm",
+        pytest.param("linux:arch=riscv64", marks=pytest.mark.long),
+        pytest.param("linux:start=warm", marks=pytest.mark.long),
+    ],
+)
+def test_where_threads_are_not_seen_either_call_makes_one(folder: Path, system: str) -> None:
+    """As on a fleet. A libc makes threads by clone3 or by clone, which depends on the architecture."""
+    booted = catalog.load_system(system)
+    kit = Bootkit(folder, inputs.qemu(guest=booted.arch), insn=True)
+    judged = kit.run(booted, "spawn", 1, {"kind": "thread", "errands": 20})
+    assert judged.verified, judged.reason

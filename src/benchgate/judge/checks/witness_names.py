@@ -85,6 +85,8 @@ class RunNames:
     @property
     def tells_results(self) -> bool:
         """Whether its clock is of a version that tells what became of calls."""
+        if self.found.run.lane is not Lane.INSN:
+            return False
         log, counts = self.files.clock, self.files.clock.counts
         return bool(log.operations or log.unmeasured or (counts and RETURNS in counts.names))
 

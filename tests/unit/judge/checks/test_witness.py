@@ -211,6 +211,15 @@ def test_of_several_claims_the_first_counts_whose_names_the_system_has(tmp_path:
     assert Run(line, tmp_path).seen() == [("10 >= 10 (syscalls.write 10)", "")]
 
 
+def test_no_shipped_promise_knows_only_the_newer_call_that_makes_a_thread() -> None:
+    """The libc of x86-64 calls clone3, those of the others clone."""
+    every = (catalog.load_workload(name) for name in catalog.names("workload"))
+    claims = [claim.names for of in every for promise in of.promises for claim in promise.claims]
+    newer = [names for names in claims if "syscalls.clone3" in names]
+    assert len(newer) == 2
+    assert all("syscalls.clone" in names for names in newer)
+
+
 def test_a_promise_of_another_choice_is_not_made(tmp_path: Path) -> None:
     line = "  - {claim: syscalls.write >= 99, when: {kind: b}, because: x}\n"
     assert Run(line, tmp_path).seen() == []
