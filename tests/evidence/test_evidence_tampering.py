@@ -17,6 +17,7 @@ from benchgate.evidence import check, session_folder
 from benchgate.evidence.chain import chain_start, chained, manifest_text, parse_chain
 from benchgate.evidence.check import verify_session
 from benchgate.evidence.files import MANIFEST, digest_of, files_below
+from tests import forgerykit
 from tests.unit.sessions import finished_session, recomputed
 
 RUN = "runs/0002-primes-linux-smp1"
@@ -59,6 +60,28 @@ def test_a_changed_byte_is_found_in_each_file(folder: Path, name: str) -> None:
 
 def test_a_raw_log_changed_and_resealed_breaks_the_chain(folder: Path) -> None:
     edit(folder / RUN / "serial.log", "console", "konsole")
+    reseal(folder)
+    refused(folder, 10, f"{RUN} was changed after its run")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("spans latency 0 inner 2 30 10 20", "spans latency 0 inner 2 20 10 10"),
+        ("saw work 0 spun 400", "saw work 0 spun 0"),
+        ("host carrier fsbase", "host carrier threads"),
+        ("host tsc_thunks 2", "host tsc_thunks 0"),
+    ],
+)
+def test_an_edited_line_of_the_clocks_log_is_found_also_if_resealed(folder: Path, old: str, new: str) -> None:
+    """Of some of these lines no other account knows, so that only hashes protect them."""
+    log = "spans latency 0 inner 2 30 10 20\nsaw work 0 spun 400\nhost carrier fsbase\nhost tsc_thunks 2\n"
+    (folder / RUN / "clock.log").write_text(log)
+    forgerykit.chain_again(folder)
+    forgerykit.seal_again(folder)
+    assert verify_session(folder, recomputed).exit_code == 0
+    edit(folder / RUN / "clock.log", old, new)
+    refused(folder, 10, f"{RUN}/clock.log")
     reseal(folder)
     refused(folder, 10, f"{RUN} was changed after its run")
 

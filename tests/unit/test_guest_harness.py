@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from bisect import bisect_right
 from collections import Counter
@@ -13,6 +14,7 @@ import pytest
 
 from benchgate.base.cells import Mode
 from benchgate.base.paths import data_root
+from benchgate.base.system.arch import named
 from benchgate.build import toolchain
 from benchgate.judge import wire
 from tests.machines import PATIENCE_S
@@ -267,3 +269,49 @@ int main(int count, char **text) {
         assert [int(line) for line in done.stdout.split()] == [
             length * hz // 10**9 % 2**64 for length in lengths
         ]
+
+
+# ---- the length of a turn
+
+
+@pytest.mark.parametrize("name", ["x86_64", "aarch64", "riscv64"])
+def test_a_turn_has_as_many_instructions_as_promises_say(tmp_path: Path, name: str) -> None:
+    """A loop ends with a jump back to its begin, and is all that is between them."""
+    arch, source = named(name), tmp_path / "turns.c"
+    source.write_text(
+        '#include "work.h"\nuint64_t turns(uint64_t x, uint64_t n);\n'
+        "uint64_t turns(uint64_t x, uint64_t n) { return bench_turns(x, n); }\n"
+    )
+    found = [(word, shutil.which(word)) for word in (f"{arch.triple}-gcc", "clang", "clang-14")]
+    compilers = [path for _, path in found if path]
+    if not compilers:
+        pytest.skip(f"no compiler for {name}: {', '.join(word for word, _ in found)}")
+    for compiler in compilers:
+        target = [f"--target={arch.triple}"] if "clang" in compiler else []
+        words = [
+            compiler,
+            *target,
+            "-std=c11",
+            "-O2",
+            "-Werror",
+            "-ffreestanding",
+            f"-I{data_root() / 'guest'}",
+        ]
+        built = subprocess.run([*words, "-S", "-o", "-", str(source)], check=True, capture_output=True)
+        assert _loops(built.stdout.decode()) == [arch.turn], compiler
+
+
+def _loops(assembly: str) -> list[int]:
+    """How many instructions each loop of this function has."""
+    labels: dict[str, int] = {}
+    count, result = 0, []
+    for line in assembly.partition("\nturns:")[2].splitlines():
+        word = line.split("#")[0].split("//")[0].strip()
+        if word.endswith(":"):
+            labels[word[:-1]] = count
+        elif word and not word.startswith((".", "#")):
+            count += 1
+            target = re.split(r"[\s,]+", word)[-1]
+            if target in labels:
+                result.append(count - labels[target])
+    return result

@@ -94,6 +94,7 @@ class Run:
         self.files.__dict__.setdefault("unobserved", "")
         system: Any = SimpleNamespace(
             name="linux",
+            arch=SimpleNamespace(turn=4),
             memory_machine=self.machine,
             observe=SimpleNamespace(
                 calls={n: SimpleNamespace(number=c) for n, c in NUMBER.items()},
@@ -361,3 +362,13 @@ def test_a_log_of_an_earlier_version_makes_nothing_exact(tmp_path: Path) -> None
     run = Run("  - {claim: result.calls == wakes, because: x}\n", tmp_path)
     run.seen(counts=counts(wakes=10))
     assert [promise.exact for promise in run.promises] == [()]
+
+
+def test_a_turn_has_the_instructions_of_the_guests_processor(tmp_path: Path) -> None:
+    """Three in a loop that is empty, or on a processor that multiplies and adds at once."""
+    line = "  - {claim: programs >= turn * printed.done, because: each is a turn}\n"
+    run = Run(line, tmp_path)
+    ((seen, _),) = run.seen(counts=counts(programs=40))
+    assert seen == "40 >= 40 (programs 40, turn 4, printed.done 10)"
+    with pytest.raises(VerifyError, match=r"does not hold: 30 >= 40 \(programs 30, turn 4"):
+        run.seen(counts=counts(programs=30))
