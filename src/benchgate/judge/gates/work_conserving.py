@@ -27,7 +27,7 @@ LONGEST = "longest"
 SETTLES_NS = 5_000
 """Linux takes 1.5 us on average, and tern 0.4."""
 HOLDS = 0.2
-"""tern has none, and Linux up to 7% in all rows but `sockets` (docs/how-to/late-threads.md)."""
+"""tern has none, and Linux up to 7% in all rows but `sockets` (`benchgate docs late-threads`)."""
 
 
 def check(gate: Gate, _metric: Metric | None = None, _policy: Policy | None = None) -> None:
