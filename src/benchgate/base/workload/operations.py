@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from benchgate.base.workload.witness import is_chosen
+
 WAKE = "wake"
 """The call in which another thread woke this one."""
 PROGRAM, SYSCALLS = "program.", "syscalls."
@@ -46,8 +48,3 @@ class SpanRule:
 
     def is_made(self, params: Mapping[str, object]) -> bool:
         return is_chosen(self.when, params)
-
-
-def is_chosen(when: Mapping[str, tuple[str, ...]], params: Mapping[str, object]) -> bool:
-    """Whether the parameters have these choices."""
-    return all(str(params.get(name)) in words for name, words in when.items())

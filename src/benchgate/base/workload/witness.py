@@ -17,8 +17,6 @@ from enum import StrEnum
 from fractions import Fraction
 from itertools import pairwise
 
-from benchgate.base.workload.operations import is_chosen
-
 LONGEST, DEEPEST, LARGEST = 300, 24, 2**200
 """The most characters of a claim, how deep its parentheses go, and the largest number that comes of it."""
 SIGNS = {"<=": operator.le, ">=": operator.ge, "==": operator.eq, "<": operator.lt, ">": operator.gt}
@@ -433,3 +431,8 @@ class _ClaimParser:
 
     def _wrong(self, why: str) -> ValueError:
         return ValueError(f"{why} (near character {self._at} of `{self._text}`)")
+
+
+def is_chosen(when: Mapping[str, tuple[str, ...]], params: Mapping[str, object]) -> bool:
+    """Whether the parameters have these choices."""
+    return all(str(params.get(name)) in words for name, words in when.items())

@@ -43,7 +43,7 @@ static void near(uint64_t address) {
 }
 
 static bool is_followed(enum hook_kind kind) {
-    return kind == HOOK_FORK || kind == HOOK_SWITCH || kind == HOOK_WAKE || kind == HOOK_SEND ||
+    return kind == HOOK_FORK || kind == HOOK_SWITCH || kind == HOOK_WAKE || kind == HOOK_SEND || kind == HOOK_ASK ||
            kind == HOOK_PUT || kind == HOOK_GET;
 }
 
@@ -186,8 +186,10 @@ static void switched(const struct hook *h, unsigned vcpu) {
         lose("there were too many threads");
     else if (!t->has_id)
         t->id = program_run(&hooks.id, vcpu, t->place) & UINT32_MAX;
-    if (t)
+    if (t) {
         t->has_id = true;
+        t->was_sent = false;
+    }
     on[vcpu].thread = t;
     on[vcpu].reads = false;
 }
@@ -216,10 +218,12 @@ static void wakes(const struct hook *h, unsigned vcpu) {
         t->was_sent = false;
 }
 
+// The wake-up is asked for, or sent to another CPU. The first one counts: what the kernel does with it later, perhaps in
+// the call of a thread that has nothing to do with it, is a part of the wait.
 static void sends(const struct hook *h, unsigned vcpu) {
     struct operators_thread *t = operators_at(program_run(&h->thread, vcpu, 0));
     const struct operators_call *call = t ? waking(vcpu) : NULL;
-    if (!t)
+    if (!t || t->was_sent)
         return;
     t->was_sent = call;
     if (call)
@@ -246,7 +250,7 @@ static void reached(unsigned vcpu, void *data) {
         forked(h, vcpu);
     else if (h->kind == HOOK_WAKE)
         wakes(h, vcpu);
-    else if (h->kind == HOOK_SEND)
+    else if (h->kind == HOOK_SEND || h->kind == HOOK_ASK)
         sends(h, vcpu);
     else
         moves(h, vcpu);
