@@ -95,7 +95,8 @@ def check(browser: Browser, page: Path, name: str) -> None:
         assert browser.value(CUT_TEXT) == []
         assert browser.value(OVERRUN) == []
         assert browser.value(COVERED) == []
-        assert browser.complaints() == []
+        complaints = browser.complaints()
+        assert not complaints, "\n".join(complaints)
         grounds.add((scheme, browser.value(GROUND)))
     assert {scheme for scheme, _ in grounds} == {"light", "dark"}
     assert len({ground for _, ground in grounds}) == 2

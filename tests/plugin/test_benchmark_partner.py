@@ -83,7 +83,8 @@ def test_an_unverified_cell_is_no_entry(rig: Rig) -> None:
     rig.consoles((19_000_000, 10_000_000), wrong_worker=0)
     result = rig.run(ONCE)
     assert result.ret == 1
-    result.stdout.no_fnmatch_line("*Rounds*")
+    result.stdout.fnmatch_lines(["primes.hi-10000-fake-smp1-tcg*"])
+    result.stdout.no_fnmatch_line("primes.hi-10000-fake-smp2-tcg*")
 
 
 @pytest.mark.parametrize("word", ["--benchmark-disable", "--benchmark-skip"])

@@ -142,4 +142,4 @@ def test_a_terminal_has_colours(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> No
     text = on_terminal(rig)
     assert f"{RED}: 1 of 3 verdicts" in text
     assert f"< 1.6x {RED}" in text or f"> 1.6x {RED}" in text
-    assert f"{GREEN}: 2 cells" in text
+    assert f"{GREEN}: 2 tests that a cell is right" in text

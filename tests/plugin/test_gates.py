@@ -479,12 +479,13 @@ def test_a_wrong_answer_in_a_session_of_cells_alone_is_in_every_file(rig: Rig) -
     rig.consoles((19_000_000, 9_600_000), wrong_worker=1)
     result = rig.run("-k", "right")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["INVALID: 2 of 2 verdicts"])
-    assert (rig.latest / "summary.md").read_text().startswith("# INVALID: 2 of 2 verdicts\n")
-    assert [word for _, word in verdicts(rig)] == ["INVALID", "INVALID"]
-    assert [inside for _, inside in cases(rig)] == [["failure"], ["failure"]]
+    headline = "INVALID: 1 of 2 verdicts, 1 PASS"
+    result.stdout.fnmatch_lines([headline])
+    assert (rig.latest / "summary.md").read_text().startswith(f"# {headline}\n")
+    assert sorted(word for _, word in verdicts(rig)) == ["INVALID", "PASS"]
+    assert sorted(inside for _, inside in cases(rig)) == [["failure"], ["system-out"]]
     text, code = rejudge.show(rig.latest)
-    assert (text.splitlines()[0], code) == ("INVALID: 2 of 2 verdicts", 1)
+    assert (text.splitlines()[0], code) == (headline, 1)
     assert verify_session(rig.latest, rejudge.recompute).exit_code == 0
 
 

@@ -100,7 +100,7 @@ def test_verified_cells_of_a_session_that_decided_nothing_share_a_sentence() -> 
     html = asked(replace(made, verdicts=(*right, *asked_of)))
     assert len(right) > 1
     assert len(lines_of(html)) == 1
-    assert f"{len(right)} cells: " in html
+    assert f"{len(right)} tests that a cell is right: " in html
     assert "which decides nothing" in html
 
 
