@@ -121,7 +121,7 @@ def _setpriv() -> tuple[str, ...]:
     return words if tried.returncode == 0 else ()
 
 
-class Adopted:
+class AdoptedProcess:
     """A child of this process that another process has made for it."""
 
     def __init__(self, pid: int) -> None:
@@ -138,7 +138,7 @@ class Adopted:
 class Child:
     """A started program: the leader of its own group."""
 
-    process: subprocess.Popen[bytes] | Adopted
+    process: subprocess.Popen[bytes] | AdoptedProcess
     started: int | None
 
     @property

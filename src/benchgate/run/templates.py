@@ -28,7 +28,7 @@ from queue import SimpleQueue
 from benchgate.base.cells import Lane
 from benchgate.base.errors import BootError
 from benchgate.base.files import write_json
-from benchgate.base.process import Adopted, Child, start_time
+from benchgate.base.process import AdoptedProcess, Child, start_time
 from benchgate.base.runs import BootSpec
 from benchgate.base.system.qemu import QMP_DESCRIPTOR
 from benchgate.base.text import one_line
@@ -50,7 +50,7 @@ _OWN_FILES = frozenset(("profile", "events", "stacks", "threads", "sharing"))
 Notice = Callable[[str], None]
 
 
-class Refused(Exception):
+class ForkRefusal(Exception):
     """The template says why this QEMU cannot be forked on this host."""
 
 
@@ -109,14 +109,14 @@ class _Template:
     made: int = 0
 
     def fork(self, text: str, descriptors: Mapping[int, int]) -> Child:
-        """Raises Refused, or BootError if the template or the fork has died."""
+        """Raises ForkRefusal, or BootError if the template or the fork has died."""
         with self._asked("fork", text, descriptors) as answers:
             kind, rest = _answer(answers)
             if kind == "refused":
-                raise Refused(rest)
+                raise ForkRefusal(rest)
             if kind != "pid" or not rest.isdecimal():
                 raise BootError("the template ended before it made a fork")
-            child = Child(Adopted(int(rest)), start_time(int(rest)))
+            child = Child(AdoptedProcess(int(rest)), start_time(int(rest)))
             kind, rest = _answer(answers)
         if kind != "ready":
             child.stop(0)
@@ -125,14 +125,14 @@ class _Template:
         return child
 
     def check(self, text: str, numbers: Iterable[int]) -> None:
-        """Raises Refused, or BootError if the template has died."""
+        """Raises ForkRefusal, or BootError if the template has died."""
         with (
             Path(os.devnull).open("rb") as nothing,
             self._asked("can", text, dict.fromkeys(numbers, nothing.fileno())) as answers,
         ):
             kind, rest = _answer(answers)
         if kind == "refused":
-            raise Refused(rest)
+            raise ForkRefusal(rest)
         if kind != "yes":
             raise BootError("the template ended before it made a fork")
 
@@ -184,7 +184,7 @@ class Templates:
             if not why:
                 try:
                     self._template(key, spec, folder, mark)  # may take long, and can be interrupted
-                except Refused as error:
+                except ForkRefusal as error:
                     why = str(error)
             if why:
                 self._tell(why)

@@ -26,7 +26,7 @@ def jobs(count: int, on_phase: Callable[[str], None] = lambda _: None) -> list[A
 
 
 def replace_execute(monkeypatch: pytest.MonkeyPatch, execute: Execute) -> None:
-    monkeypatch.setattr(parallel, "execute", execute)
+    monkeypatch.setattr(parallel, "execute", lambda request, on_phase, _: execute(request, on_phase))
 
 
 def result(number: int) -> RawRun:

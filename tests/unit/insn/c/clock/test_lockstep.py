@@ -721,7 +721,7 @@ def test_every_rule_holds_for_a_restored_machine(
 LATER = {
     "the machine begins at 0": ("    m->now = now;\n", ""),
     "no vCPU was halted before": ("v->halted = m->now;", "v->halted = 0;"),
-    "vCPUs begin at 0": ("v->time = m->now + (", "v->time = ("),
+    "vCPUs begin at 0": ("v->time = m->now + skew", "v->time = skew"),
 }
 
 
