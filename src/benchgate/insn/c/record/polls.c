@@ -31,7 +31,10 @@ const char *polls_setup(unsigned vcpus) {
     return tally_setup(&tally) ? NULL : "no memory for the blocks in which the guest polls";
 }
 
-// FNV-1a: programs with an address in common are told apart by their code.
+#define PRIME 0x100000001b3u
+
+// FNV-1a: programs with an address in common are told apart by their code. So are translations of one block with another
+// worth: whether it closes a loop that waits depends on what was translated before it (spin.h).
 static uint64_t code_of(struct qemu_plugin_tb *tb, size_t instructions) {
     uint64_t code = 0xcbf29ce484222325u;
     for (size_t i = 0; i < instructions; i++) {
@@ -39,7 +42,7 @@ static uint64_t code_of(struct qemu_plugin_tb *tb, size_t instructions) {
         const struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
         size_t size = counter_bytes(insn, bytes, sizeof bytes) ? qemu_plugin_insn_size(insn) : 0;
         for (size_t at = 0; at < size; at++)
-            code = (code ^ bytes[at]) * 0x100000001b3u;
+            code = (code ^ bytes[at]) * PRIME;
     }
     return code;
 }
@@ -47,11 +50,12 @@ static uint64_t code_of(struct qemu_plugin_tb *tb, size_t instructions) {
 void polls_block(struct qemu_plugin_tb *tb, size_t instructions, struct spin spin) {
     if (!tally.table)
         return;
-    uint64_t code = code_of(tb, instructions);
+    int32_t worth = (int32_t)instructions - (int32_t)(spin.on ? spin.instructions : 0);
+    uint64_t code = (code_of(tb, instructions) ^ (uint32_t)worth) * PRIME;
     pthread_mutex_lock(&mutex);
     size_t n = tally_number(&tally, qemu_plugin_tb_vaddr(tb), code, (uint32_t)instructions);
     if (n != SIZE_MAX)
-        tally_block(&tally, n)->worth = (int32_t)instructions - (int32_t)(spin.on ? spin.instructions : 0);
+        tally_block(&tally, n)->worth = worth;
     pthread_mutex_unlock(&mutex);
     if (n != SIZE_MAX)
         tally_instrument(&tally, n, tb);
