@@ -42,10 +42,9 @@ def with_operations(
     more = [f"restart {calls[_RESTART].number}"] if _RESTART in calls else []
     for name, operation in operations.items():
         begins, ends = own.lines(operation.begins), own.lines(operation.ends)
-        if operation.record is not None:
-            records, ends = own.records(operation.record), () if operation.is_wake else begins
-        else:
-            records = ()
+        records = own.records(operation.record)
+        if records and not operation.is_wake:
+            ends = begins  # each of the calls is a part of a value
         begins = (WAKE, *begins) if operation.is_wake else begins
         if begins and (ends or records):
             sides = (*(f"from {call}" for call in begins), *(f"to {call}" for call in ends), *records)

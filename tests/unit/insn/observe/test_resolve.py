@@ -148,6 +148,7 @@ def test_a_workload_asks_for_spans_of_the_calls_that_a_system_has(program: Path)
         "sleep": SpanRule(("wake",), ("syscalls.read", "syscalls.write")),
         "never": SpanRule(("wake",), ("syscalls.none", "program.none")),
         "unrecorded": SpanRule(("wake",), ("record.0",)),
+        "unrecorded_parts": SpanRule(("syscalls.write",), ("record.1",)),
     }
     calls = {"write": SystemCall(1), "read": SystemCall(0), "restart_syscall": SystemCall(219)}
     text = with_operations("insn-observe 1\ntext 0 0\nend\n", operations, calls, program)
