@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tests.lies.stand_ins import edited
 from tests.lieskit import Trial
 
@@ -299,9 +301,30 @@ static uint64_t jumped(uint64_t x, uint64_t turns) {
 """
 
 
-def jumps(
-    workload: str, old: str, before: str, how: str = "jumped", dummy: str = DUMMY, **params: object
-) -> Trial:
+TURNS: Mapping[str, tuple[str, str]] = {
+    "barrier": ("x = bench_turns(x, share);", "static uint64_t weight("),
+    "contend": (
+        "own = bench_turns(own, shared->delay);",
+        "__attribute__((noinline)) static void contend_take(",
+    ),
+    "counters": ("own = bench_turns(own, delay);", "static void work("),
+    "dynamic": ("uint64_t answer = bench_turns(random, cost);", "static uint64_t cost_of("),
+    "jobs": ("bench_turns(hash, graph->grain)", "static void job_body("),
+    "locks": ("own = bench_turns(own, asked.delay);", "static uint64_t larger("),
+    "mapreduce": ("bench_turns(bench_mix(i), data->grain)", "static void merge("),
+    "overload": ("bench_turns(worker, shared->turns)", "static void work("),
+    "service": (
+        "bench_turns(argument, shared->grain + argument % shared->spread)",
+        "static uint64_t answer_to(",
+    ),
+    "spawn": ("bench_turns(bench_mix(errand->number), errand->grain)", "static void run_errand("),
+    "wake": ("number = bench_turns(number, shared->turns);", "static uint64_t pong("),
+}
+"""Where a workload makes its turns, and the function before which another one may stand."""
+
+
+def jumps(workload: str, how: str = "jumped", dummy: str = DUMMY, **params: object) -> Trial:
+    old, before = TURNS[workload]
     return edited(
         how,
         workload,
@@ -413,30 +436,15 @@ ELSEWHERE = (
         ("    .work = work,\n", "    .work = idle,\n"),
         steps=2_000_000,
     ),
-    jumps("barrier", "x = bench_turns(x, share);", "static uint64_t weight(", phases=20),
-    jumps("dynamic", "uint64_t answer = bench_turns(random, cost);", "static uint64_t cost_of(", items=1000),
-    jumps("mapreduce", "bench_turns(bench_mix(i), data->grain)", "static void merge(", words=10_000),
-    jumps(
-        "contend",
-        "own = bench_turns(own, shared->delay);",
-        "__attribute__((noinline)) static void contend_take(",
-        takes=1000,
-    ),
-    jumps("locks", "own = bench_turns(own, asked.delay);", "static uint64_t larger(", takes=1000),
-    jumps(
-        "spawn",
-        "bench_turns(bench_mix(errand->number), errand->grain)",
-        "static void run_errand(",
-        errands=200,
-    ),
-    jumps("jobs", "bench_turns(hash, graph->grain)", "static void job_body(", jobs=60),
-    jumps("overload", "bench_turns(worker, shared->turns)", "static void work(", turns=100_000),
-    jumps(
-        "service",
-        "bench_turns(argument, shared->grain + argument % shared->spread)",
-        "static uint64_t answer_to(",
-        requests=500,
-    ),
+    jumps("barrier", phases=20),
+    jumps("dynamic", items=1000),
+    jumps("mapreduce", words=10_000),
+    jumps("contend", takes=1000),
+    jumps("locks", takes=1000),
+    jumps("spawn", errands=200),
+    jumps("jobs", jobs=60),
+    jumps("overload", turns=100_000),
+    jumps("service", requests=500),
     edited(
         "counted-once",
         "counters",

@@ -66,6 +66,10 @@ class StartKind(StrEnum):
     """At a snapshot of the booted guest."""
 
 
+ALWAYS_WARM = (StartKind.WARM, FORK)
+"""The values of --start with which nothing starts cold."""
+
+
 def boot_of(seed: int, boots: int) -> int:
     """The seed of the boot behind a run's seed: of so many boots each in its turn. No boot has seed 0, with
     which nothing is left to chance."""

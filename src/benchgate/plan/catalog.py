@@ -17,7 +17,7 @@ from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.gates import Policy
 from benchgate.base.paths import data_root
 from benchgate.base.pyfile import load_module
-from benchgate.base.snapshots import AUTO, FORK, START, StartKind
+from benchgate.base.snapshots import ALWAYS_WARM, AUTO, START, StartKind
 from benchgate.base.system.boots import FETCHED_LINUX
 from benchgate.base.system.machines import AnyMachine, BareMachine, Machine
 from benchgate.base.system.systems import SELFTEST, SettingForm, System, plain_name
@@ -120,7 +120,7 @@ def load_system(word: str, linux: Path | None = None, start: str = StartKind.COL
     `start` is that of --start, which settings precede."""
     name, chosen = split_system(word)
     system = system_with(name, chosen)
-    is_warm = start in (StartKind.WARM, FORK) or (start == AUTO and not system.why_usually_cold)
+    is_warm = start in ALWAYS_WARM or (start == AUTO and not system.why_usually_cold)
     if START not in chosen and is_warm:
         chosen[START] = StartKind.WARM
         system = system_with(name, chosen)

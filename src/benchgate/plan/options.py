@@ -15,7 +15,7 @@ from pathlib import Path
 from benchgate.base.cells import Accel
 from benchgate.base.errors import CatalogError, OptionError, UsageError
 from benchgate.base.gates import BOOTS, MOST_RUNS, SMALLEST_LOOK, Policy, check_first_look
-from benchgate.base.snapshots import FORK, StartKind
+from benchgate.base.snapshots import ALWAYS_WARM, FORK, StartKind
 from benchgate.base.system.machines import IDEAL
 from benchgate.base.system.systems import MAX_CPUS
 from benchgate.plan import catalog
@@ -182,7 +182,7 @@ def _check_fleet(fleet: str, got: Mapping[str, object], clock: str) -> None:
 
 def _start(got: Mapping[str, object], clock: str) -> str:
     start = choice_of(got, "start", StartKind.COLD)
-    if start in (StartKind.WARM, FORK) and clock != "insn":
+    if start in ALWAYS_WARM and clock != "insn":
         raise OptionError("start", f" {start}: only the instruction clock starts warm; add --clock insn")
     return start
 

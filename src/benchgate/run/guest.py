@@ -280,12 +280,7 @@ def started(  # noqa: PLR0913 - keyword arguments
         if spec.kept_memory:
             kept = stack.enter_context(contextlib.closing(KeptMemory(spec.kept_memory, spec.start)))
             descriptors |= kept.descriptors
-        if spec.shape:
-            (folder / machine_shape.FILE).write_text(spec.shape, encoding="ascii")
-        if spec.words:
-            (folder / snapshots.WORDS).write_text(spec.words + "\n", encoding="utf-8")
-        if spec.exploration is not None:
-            (folder / exploration.FILE).write_text(spec.exploration.text, encoding="ascii")
+        _write_inputs(spec, folder)
         qmp = stack.enter_context(Qmp(control, folder / "qmp.log"))
         (folder / "qmp.log").touch()
         streams = stack.enter_context(piped(folder, limits))
@@ -312,14 +307,24 @@ def started(  # noqa: PLR0913 - keyword arguments
         qemus.close()
         streams.close_child_ends()
         stack.enter_context(stale.recorded(child.pid, child.started, mark))
-        guest = RunningGuest(child, streams.console, streams.log, qmp, folder, spec, talk, kept_memory=kept)
-        guest.is_fork = forked is not None
+        guest = RunningGuest(child, streams.console, streams.log, qmp, folder, spec, talk)
+        guest.kept_memory, guest.is_fork = kept, forked is not None
         stack.callback(keep_samples, folder, guest.samples)
         if spec.counts_memory:
             guest.memory = MemoryUse(child.pid, spec.pins, mark)
             stack.callback(guest.memory.close)
             stack.callback(guest.memory.keep, folder)
         yield guest
+
+
+def _write_inputs(spec: BootSpec, folder: Path) -> None:
+    """The files of the run that its QEMU reads."""
+    if spec.shape:
+        (folder / machine_shape.FILE).write_text(spec.shape, encoding="ascii")
+    if spec.words:
+        (folder / snapshots.WORDS).write_text(spec.words + "\n", encoding="utf-8")
+    if spec.exploration is not None:
+        (folder / exploration.FILE).write_text(spec.exploration.text, encoding="ascii")
 
 
 def _ours(

@@ -195,7 +195,8 @@ class _State:
             for group in _cut(wishes, 1 if alone else len(wishes)):
                 if self.ended:
                     return
-                if useful := [wish for wish in group if wish.cell_id in self.open]:
+                still_open = self.open
+                if useful := [wish for wish in group if wish.cell_id in still_open]:
                     self._attempt(useful)
             if not self.ended:
                 self._take_capacity()

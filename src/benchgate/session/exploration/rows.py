@@ -16,7 +16,7 @@ import pytest
 
 from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.errors import UsageError
-from benchgate.base.snapshots import FORK, StartKind
+from benchgate.base.snapshots import ALWAYS_WARM
 from benchgate.base.system.systems import System, SystemKind
 from benchgate.base.text import gathered
 from benchgate.plan import choice
@@ -101,7 +101,7 @@ def _smokes(asked: ExplorationRequest) -> RowSelection:
         raise UsageError("a smoke has no timed window; leave out --window, or --smoke")
     if asked.words:
         raise UsageError("--smoke runs no pytest; leave out the words behind `--`")
-    if asked.start in (StartKind.WARM, FORK):
+    if asked.start in ALWAYS_WARM:
         raise UsageError(f"a smoke is a boot, so it starts cold; leave out --start {asked.start}, or --smoke")
     given = cpu_list("smp", asked.smp)
     options = replace(Options(), systems=asked.systems or Options().systems, smp=given, clock="insn", keep=0)

@@ -29,7 +29,7 @@
 
 struct slot {
     _Alignas(16) unsigned char stack[STACK];
-    struct switch_context context, hold;
+    struct switch_context context;
     long thread;
     char name[16];
     void *robust;
@@ -107,8 +107,8 @@ static void stopped(int number) {
             struct slot *s = &slots[i];
             s->context.base = switch_base();
             syscall(SYS_prctl, PR_GET_NAME, s->name);
-            s->hold = switch_new(s->stack, STACK, hold, s);
-            switch_to(way, &s->context, &s->hold);
+            struct switch_context held = switch_new(s->stack, STACK, hold, s);
+            switch_to(way, &s->context, &held);
         }
 }
 

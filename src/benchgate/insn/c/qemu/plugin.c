@@ -46,9 +46,13 @@ struct settings {
     struct access_options access;
 };
 
+static struct settings settings = {
+    .clock = {.rules = {.quantum = 5000, .fine = 100, .rush = 25}, .skip = 10000, .patience = 60},
+    .talk = -1,
+    .forks = -1,
+    .access = {.filter = true}};
 static unsigned vcpu_count;
 static int api_least, api_now;
-static struct settings *chosen;
 
 // ---- options, each `name=value`
 
@@ -330,8 +334,8 @@ static void write_header(const struct settings *s) {
 
 // In a fork: its log begins as that of a machine that was started by itself.
 static void begins(uint64_t seed) {
-    chosen->clock.rules.seed = seed;
-    write_header(chosen);
+    settings.clock.rules.seed = seed;
+    write_header(&settings);
 }
 
 static const char *problem(const struct qemu_info *info, struct settings *s) {
@@ -359,35 +363,28 @@ static const char *problem(const struct qemu_info *info, struct settings *s) {
 }
 
 int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv) {
-    static struct settings s = {
-        .clock = {.rules = {.quantum = 5000, .fine = 100, .rush = 25},
-                  .skip = 10000,
-                  .patience = 60},
-        .talk = -1,
-        .forks = -1,
-        .access = {.filter = true}};
+    struct settings *s = &settings;
     for (int i = 0; i < argc; i++)
-        if (!option(&s, argv[i]))
+        if (!option(s, argv[i]))
             return complain("invalid option: ", argv[i]);
-    const char *why = problem(info, &s);
+    const char *why = problem(info, s);
     if (why)
         return complain("refused: ", why);
-    vcpu_count = s.clock.rules.count = (unsigned)info->system.smp_vcpus;
+    vcpu_count = s->clock.rules.count = (unsigned)info->system.smp_vcpus;
     api_least = info->version.min;
     api_now = info->version.cur;
-    chosen = &s;
-    write_header(&s);
+    write_header(s);
     counter_setup(reached);
-    clock_setup(&s.clock);
-    console_begins(s.clock.start.bytes);
-    activity_setup(vcpu_count, s.lines, s.clock.start.time);
-    if (s.lines)
+    clock_setup(&s->clock);
+    console_begins(s->clock.start.bytes);
+    activity_setup(vcpu_count, s->lines, s->clock.start.time);
+    if (s->lines)
         console_setup(vcpu_count);
-    marks_between_lines(s.from, s.to);
+    marks_between_lines(s->from, s->to);
     libc_activate();
     if (!clock_watch_begin())
         return complain("refused: ", "the host allows no further thread");
-    if (s.disks)
+    if (s->disks)
         pool_expect();
     tsc_trap_this_thread();
     qemu_plugin_register_vcpu_init_cb(id, on_appeared DATA);
