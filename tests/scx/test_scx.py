@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from benchgate.build import linux_build
 from benchgate.build.fetch import inputs
 from benchgate.judge.judged_run import JudgedRun
+from benchgate.plan import catalog
 from tests.forked import pytest_in
 from tests.ternkit import Bootkit
 from tools.scx_schedulers import CRATES, SCHEDULERS, SOURCE, built, clang, crate, say
@@ -140,16 +142,27 @@ def test_a_scheduler_in_rust_is_in_charge(kit: Bootkit, name: str) -> None:
     assert begin[3].startswith(f"ops={name.removeprefix('scx_')}")
 
 
+def unattached(judged: JudgedRun) -> list[bytes]:
+    """What a scheduler cannot attach it says at its start, and goes on without."""
+    assert judged.verified, judged.reason
+    said = re.findall(rb"^benchscx said: .*", (judged.run.folder / "serial.log").read_bytes(), re.MULTILINE)
+    assert said
+    return [line for line in said if b"Fail to attach" in line or b"is missing" in line]
+
+
 @pytest.mark.skipif(
     shutil.which("cargo") is None, reason="cargo, which builds schedulers in Rust, is missing"
 )
 def test_lavd_traces_futexes(kit: Bootkit) -> None:
-    """What it cannot attach it says at its start, and goes on without."""
-    judged = run(kit, crate("scx_lavd") / "scx_lavd")
-    assert judged.verified, judged.reason
-    said = re.findall(rb"^benchscx said: .*", (judged.run.folder / "serial.log").read_bytes(), re.MULTILINE)
-    assert said
-    assert [line for line in said if b"Fail to attach" in line or b"is missing" in line] == []
+    """It does where the kernel has tracefs, which the other rows' boots leave out."""
+    system = catalog.load_system(f"{BUILT}:scx={crate('scx_lavd')}/scx_lavd")
+    assert unattached(kit.run(system, "primes", 2, HI)) == []
+    words = system.boot.append
+    assert words.count("initcall_blacklist=") == 1
+    assert "tracer_init_tracefs" not in words
+    without = words.replace("initcall_blacklist=", "initcall_blacklist=tracer_init_tracefs,")
+    before = replace(system, boot=replace(system.boot, append=without))
+    assert any(b"futex" in line for line in unattached(kit.run(before, "primes", 2, HI)))
 
 
 @pytest.mark.parametrize("cpus", [2, 4])
