@@ -157,6 +157,34 @@ def test_a_length_of_time_is_compared_in_ns(unit: str, hz: tuple[int, ...], word
     gate = limit(settings=(("unit", "ns"),))
     verdict = rule(replace(of, measurements={**of.measurements, "wake_p99": timed}), gate).verdict
     assert verdict.outcome is word, verdict.reason
+    if unit == "insn":  # whoever wrote 900ns reads ns
+        assert "= 1.600 [1.600, 1.600] us > 900 ns" in verdict.reason
+
+
+LOST = Metric("lost", MetricKind.SHARE, MetricDirection.LESS, "share", of="lost")
+
+
+@pytest.mark.parametrize(
+    ("metric", "change"),
+    [
+        (LOST, {"at_most": 5.0}),  # 500%: meant were 5%
+        (LOST, {"at_most": 1.0}),
+        (LOST, {"at_most": None, "at_least": 1.01}),
+        (LOST, {"at_most": None, "at_least": 0.0}),
+        (P99, {"at_most": None, "at_least": 0.0}),
+        (LOST, {"insn": 2.0}),
+    ],
+)
+def test_a_limit_that_no_figure_or_every_figure_keeps_is_refused(
+    metric: Metric, change: dict[str, object]
+) -> None:
+    with pytest.raises(DecideError, match="decides nothing"):
+        check(limit(**{"at_most": 0.5, **change}, metric=metric.name), metric, POLICY)
+
+
+@pytest.mark.parametrize("change", [{"at_most": 0.0}, {"at_most": 0.05}, {"at_most": None, "at_least": 1.0}])
+def test_a_share_from_0_to_1_is_a_limit(change: dict[str, object]) -> None:
+    check(limit(**{"at_most": 0.5, **change}, metric="lost"), LOST, POLICY)
 
 
 @pytest.mark.parametrize(
