@@ -485,7 +485,7 @@ def test_a_wrong_answer_in_a_session_of_cells_alone_is_in_every_file(rig: Rig) -
     assert sorted(word for _, word in verdicts(rig)) == ["INVALID", "PASS"]
     assert sorted(inside for _, inside in cases(rig)) == [["failure"], ["system-out"]]
     text, code = rejudge.show(rig.latest)
-    assert (text.splitlines()[0], code) == (headline, 1)
+    assert (text.splitlines()[-1], code) == (headline, 1)
     assert verify_session(rig.latest, rejudge.recompute).exit_code == 0
 
 

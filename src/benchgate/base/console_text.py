@@ -11,7 +11,7 @@ import re
 
 _CONTROL = rb"\[[0-?]{0,63}[ -/]{0,3}"
 _TITLE = rb"\][^\x07\x1b\r\n]{0,255}"
-"""Longer ones, and a title that goes on after its line, are text: nothing that a guest prints hides later lines."""
+"""Longer ones, and a title that goes on after its line, are text, so that nothing hides later lines."""
 _ESCAPES = re.compile(rb"\x1b(?:%b[@-~]|%b(?:\x07|\x1b\\)|[@-Z\\-_c])" % (_CONTROL, _TITLE))
 _STILL = re.compile(rb"\x1b(?:\[[0-9;:]*m|\[\?[0-9;]*[hl]|\].*)", re.DOTALL)
 """Colours, modes and titles: escape sequences that leave the cursor where it is."""

@@ -46,7 +46,10 @@ def test_a_stream_cut_anywhere_gives_the_same_text(parts: list[bytes], data: st.
 
 
 def test_a_title_that_never_ends_hides_no_later_line() -> None:
-    assert plain(b"\x1b]0;menu\r\nprimes: 6057 found\r\ntook 12 ms\x07\r\n").splitlines()[1] == b"primes: 6057 found"
+    assert (
+        plain(b"\x1b]0;menu\r\nprimes: 6057 found\r\ntook 12 ms\x07\r\n").splitlines()[1]
+        == b"primes: 6057 found"
+    )
 
 
 def test_an_overlong_escape_is_passed_on_as_text() -> None:
