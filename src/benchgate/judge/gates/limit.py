@@ -34,8 +34,9 @@ def _require_decision(gate: Gate, metric: Metric) -> None:
     """A new gate that no figure can fail, or that none can pass, is refused."""
     for name, limit in gate.thresholds.items():
         if metric.unit == SHARE and (limit > 1 or (limit == 1 and gate.at_most is not None)):
-            why = f"{gate.metric} is a share, so {name}={number(limit)} ({number(limit * 100)}%) decides nothing"
-            raise DecideError(f'{gate.kind}: {why}; 5% are 0.05 or "5%"')
+            given = f"{name}={number(limit)} ({number(limit * 100)}%)"
+            why = f'{gate.metric} is a share, so {given} decides nothing; 5% are 0.05 or "5%"'
+            raise DecideError(f"{gate.kind}: {why}")
         if limit == 0 and gate.at_least is not None:
             raise DecideError(f"{gate.kind}: {name}=0 decides nothing: no figure is below 0")
 
