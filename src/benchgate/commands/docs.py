@@ -50,9 +50,10 @@ def run(words: argparse.Namespace) -> int:
 
 def _written() -> dict[str, str]:
     """What tests and command lines may have, by name."""
+    rows: tuple[mark_table.PlainMark | mark_table.GateMark, ...] = (*mark_table.PLAIN, *mark_table.TABLE)
     marks = {
         mark.name: f"{mark.name}: {mark.about}\nAs in: {mark.shown}\nMore: benchgate docs marks"
-        for mark in (*mark_table.PLAIN, *mark_table.TABLE)
+        for mark in rows
     }
     options = {
         option.name: f"{option.flag}: {option.about}\nMore: benchgate docs options"
