@@ -42,6 +42,11 @@ def test_pass_has_the_figure_its_interval_and_its_unit() -> None:
     assert (verdict.ratio, verdict.base_cpus, verdict.metric, verdict.runs) == (None, None, "wake_p99", 5)
 
 
+def test_a_median_of_0_is_in_the_unit_of_its_interval() -> None:
+    verdict = rule(measured([0, 0, 0, 0, 3_984]), limit(at_most=500_000.0)).verdict
+    assert "= 0.000 [0.000, 3.984] us <= 500 us" in verdict.reason
+
+
 def test_fail_names_the_figure_and_what_to_read() -> None:
     verdict = rule(measured([950, 910, 920, 930, 940])).verdict
     assert verdict.outcome is Word.FAIL
