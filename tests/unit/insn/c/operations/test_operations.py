@@ -751,8 +751,8 @@ def test_calls_between_two_records_are_one_value(tmp_path: Path) -> None:
 def test_parts_by_a_clock_that_ticks_each_100_ns_are_as_long_as_a_program_can_add_up(
     tmp_path: Path, begins: int, lasts: int, inner: int, outer: int, *, is_right: bool
 ) -> None:
-    """Reads are at 85 and 205 ns of 0, 100, 200 ...: the program has 200 for each of three parts, and 120 are true. Or
-    at 0 and 190: it has 100, and the call alone is 170."""
+    """Reads are at 85 and 205 ns of 0, 100, 200 ...: a program has 200 for each of three parts, 120 are true.
+    Or at 0 and 190: it has 100, and the call alone is 170."""
     whole = "last_tick(s->begin.read), last_tick(s->read)"
     seen = pair(tmp_path, ("", "") if is_right else (whole, "s->begin.read, s->read"))
     seen.library.tick(ctypes.c_uint64(100))
