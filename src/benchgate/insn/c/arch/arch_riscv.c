@@ -278,6 +278,7 @@ static bool ends_with_call(const uint8_t *end) {
 
 const struct arch arch_riscv = {
     .target = "riscv64",
+    .clock_step = 100, // 10 MHz
     .devices_in_memory = true,
     .kind = kind,
     .mark = mark,

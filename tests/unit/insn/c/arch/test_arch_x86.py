@@ -29,6 +29,7 @@ class Arch(ctypes.Structure):
     _fields_ = (
         ("target", ctypes.c_char_p),
         ("clock_is_host_tsc", ctypes.c_bool),
+        ("clock_step", ctypes.c_uint64),
         ("devices_in_memory", ctypes.c_bool),
         *((name, ctypes.c_void_p) for name in ("kind", "mark", "jump", "effect")),
         *(
