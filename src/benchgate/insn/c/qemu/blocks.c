@@ -10,6 +10,7 @@
 #include "operations.h"
 #include "polls.h"
 #include "profile.h"
+#include "rehearsal.h"
 #include "stacks.h"
 #include "threads.h"
 #include "threads_stays.h"
@@ -76,6 +77,7 @@ void blocks_translated(struct qemu_plugin_tb *tb) {
     uint8_t lengths[BLOCK_MOST];
     size_t total = qemu_plugin_tb_n_insns(tb);
     struct spin spin = find_spin(tb, total);
+    rehearsal_block(tb, total);
     counter_instrument(tb, total, spin);
     polls_block(tb, total, spin);
     profile_block(tb, total);

@@ -1,0 +1,19 @@
+// What forks of a template translate is translated in the template, too, so that later forks find it: the first
+// fork is the rehearsal of those after it. A table in shared memory has an entry for each block of the guest's kernel
+// that a fork translated: its place, the state of the CPU for which it was, and a digest of its instructions. The
+// template hands each to QEMU's own translator, if the same instructions are there in the template's memory.
+//
+// Which functions of QEMU do that is known for QEMU 9.2 and 10.0 on x86-64; with another one each fork translates for itself.
+#ifndef REHEARSAL_H
+#define REHEARSAL_H
+
+#include "qemu_api.h"
+
+// In a template, before the first translation. `target`: what is emulated; `api`: QEMU's version of the plugin interface.
+void rehearsal_setup(const char *target, int api);
+void rehearsal_block(struct qemu_plugin_tb *tb, size_t instructions); // is being translated
+void rehearsal_forked(void);                                          // in a fork
+// In the template's main thread, with no lock held: the CPUs translate what is new. False: they do not come to it.
+bool rehearsal_translate(void);
+
+#endif
