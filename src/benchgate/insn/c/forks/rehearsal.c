@@ -1,8 +1,11 @@
 #define _GNU_SOURCE
 #include "rehearsal.h"
 
+#include "journal.h"
+
 #include <dlfcn.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -20,16 +23,18 @@
 // QEMU's, as in its sources of these versions. `struct cpu` is its CPUState.
 struct cpu;
 typedef void *translator(struct cpu *cpu, uint64_t pc, uint64_t base, uint32_t state, uint32_t flags);
+typedef void *finder(const void *table, const void *wanted, uint32_t hash, void *is_equal);
 static struct {
     translator *gen_code;
+    finder *find;
     struct cpu *(*get_cpu)(int);
     void (*run_on_cpu)(struct cpu *, void (*work)(struct cpu *, void *), void *);
     int (*read_memory)(struct cpu *, uint64_t, void *, size_t, bool);
     uint32_t (*flags)(struct cpu *);
     void (*forget_addresses)(struct cpu *);
 } qemu;
-static const char *const names[] = {"tb_gen_code",  "qemu_get_cpu", "async_run_on_cpu", "cpu_memory_rw_debug",
-                                    "curr_cflags", "tlb_flush"};
+static const char *const names[] = {"tb_gen_code",         "qht_lookup_custom", "qemu_get_cpu", "async_run_on_cpu",
+                                    "cpu_memory_rw_debug", "curr_cflags",       "tlb_flush"};
 
 // The begin of what QEMU's translator gives.
 struct block {
@@ -54,13 +59,29 @@ struct table {
 
 static struct table *table; // NULL: nothing is rehearsed
 static translator *original; // QEMU's translator, past the jump
+static finder *found_by;     // and what it finds a block by
 static bool is_fork;
 static unsigned translated; // entries of the table, in the template
 static _Atomic bool finished;
+static bool rehearses; // the template translates for its forks
 static _Thread_local struct {
     size_t size;
     uint64_t digest;
+    struct blocks_tail tail;
 } seen; // the block that this thread translates
+
+// What was translated in the template, by the address of QEMU's block.
+static struct rehearsed {
+    const void *block;
+    struct blocks_tail *tail; // NULL: the fork has come to it
+} rehearsed[SLOTS];
+
+static struct rehearsed *place_of(const void *block) {
+    size_t at = ((uintptr_t)block >> 6) * 0x9e3779b97f4a7c15 >> 40;
+    while (rehearsed[at & (SLOTS - 1)].block && rehearsed[at & (SLOTS - 1)].block != block)
+        at++;
+    return &rehearsed[at & (SLOTS - 1)];
+}
 
 // QEMU's translator takes most of the CPU's state from its argument, and some from the CPU itself, such as whether the
 // kernel may access its program's memory. So only blocks are rehearsed for whose state that of CPU 0 at rest will do.
@@ -78,21 +99,29 @@ static uint64_t mixed(uint64_t digest, const uint8_t *bytes, size_t size) {
 
 #define NOTHING 0xcbf29ce484222325 // the digest of no bytes
 
-void rehearsal_block(struct qemu_plugin_tb *tb, size_t instructions) {
+static bool jumps_back(const struct blocks_tail *tail) {
+    bool conditional;
+    int64_t by;
+    return tail->count && blocks_arch->jump(&tail->insns[tail->count - 1], &conditional, &by) && by < 0 &&
+           tail->end + (uint64_t)by < tail->begin;
+}
+
+bool rehearsal_block(struct qemu_plugin_tb *tb, size_t instructions, const struct blocks_tail *tail) {
 #if INSN_API >= 3
-    if (!is_fork || !table)
-        return;
+    if (rehearses)
+        seen.tail = *tail;
     seen.size = 0;
     seen.digest = NOTHING;
-    for (size_t i = 0; i < instructions; i++) {
+    for (size_t i = 0; i < instructions && is_fork && table && !jumps_back(tail); i++) {
         uint8_t bytes[16];
         size_t size = qemu_plugin_insn_data(qemu_plugin_tb_get_insn(tb, i), bytes, sizeof bytes);
         seen.digest = mixed(seen.digest, bytes, size);
         seen.size += size;
     }
 #else
-    (void)tb, (void)instructions;
+    (void)tb, (void)instructions, (void)tail;
 #endif
+    return rehearses;
 }
 
 static void note(uint64_t pc, uint64_t base, uint32_t state, uint32_t flags) {
@@ -121,12 +150,27 @@ static void *translating(struct cpu *cpu, uint64_t pc, uint64_t base, uint32_t s
     seen.size = 0;
     const struct block *block = original(cpu, pc, base, state, flags);
     uint64_t none = 0;
-    if (is_fork && cpu == qemu.get_cpu(0))
+    if (is_fork) // it may have the address of one that was forgotten
+        place_of(block)->tail = NULL;
+    if (is_fork && table && cpu == qemu.get_cpu(0))
         atomic_compare_exchange_strong(&table->usual, &none, KNOWN | state);
-    if (is_fork && seen.size && seen.size <= MOST_BYTES && is_usual(cpu, state, flags) && block->base == base &&
+    if (is_fork && table && seen.size && seen.size <= MOST_BYTES && is_usual(cpu, state, flags) && block->base == base &&
         block->state == state && block->flags == flags)
         note(pc, base, state, flags);
     return (void *)block;
+}
+
+// Is called in place of QEMU's search for a block.
+static void *finding(const void *blocks, const void *wanted, uint32_t hash, void *is_equal) {
+    void *block = found_by(blocks, wanted, hash, is_equal);
+    struct rehearsed *r = block && is_fork ? place_of(block) : NULL;
+    if (r && r->tail) {
+        struct spin spin = blocks_spin(r->tail), alone = blocks_spin_alone(r->tail);
+        if (spin.on != alone.on || spin.instructions != alone.instructions)
+            journal_refuse("a block that was translated for all forks closes a loop of this one");
+        r->tail = NULL;
+    }
+    return block;
 }
 
 void rehearsal_forked(void) {
@@ -135,20 +179,31 @@ void rehearsal_forked(void) {
 
 // ---- in the template
 
+static void keep(const void *block) {
+    struct rehearsed *r = place_of(block);
+    r->block = block;
+    r->tail = malloc(sizeof *r->tail);
+    if (!r->tail)
+        abort();
+    *r->tail = seen.tail;
+}
+
 // What a fork wrote may be anything. So the block is translated only if its instructions are here.
 static void translate(struct cpu *cpu, struct entry *e) {
     uint8_t bytes[MOST_BYTES];
     e->done = true;
     if (e->size <= MOST_BYTES && is_usual(cpu, e->state, e->flags) &&
         qemu.read_memory(cpu, e->pc, bytes, e->size, false) == 0 && mixed(NOTHING, bytes, e->size) == e->digest)
-        original(cpu, e->pc, e->base, e->state, e->flags);
+        keep(original(cpu, e->pc, e->base, e->state, e->flags));
 }
 
 static void work(struct cpu *cpu, void *unused) {
     (void)unused;
+    rehearses = true;
     for (unsigned i = 0; i < SLOTS; i++)
         if (atomic_load(&table->entry[i].complete) && !table->entry[i].done)
             translate(cpu, &table->entry[i]);
+    rehearses = false;
     qemu.forget_addresses(cpu); // a restored CPU has looked nothing up
     atomic_store(&finished, true);
 }
@@ -214,8 +269,11 @@ void rehearsal_setup(const char *target, int api) {
     struct table *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return;
-    void *past = divert(found[0], (const void *)(uintptr_t)translating);
-    memcpy(&original, &past, sizeof past);
-    if (past)
+    // If only the first can be diverted, nothing is rehearsed.
+    void *translates = divert(found[0], (const void *)(uintptr_t)translating);
+    memcpy(&original, &translates, sizeof translates);
+    void *finds = translates ? divert(found[1], (const void *)(uintptr_t)finding) : NULL;
+    memcpy(&found_by, &finds, sizeof finds);
+    if (finds)
         table = shared;
 }
