@@ -61,8 +61,9 @@ static struct table *table; // NULL: nothing is rehearsed
 static translator *original; // QEMU's translator, past the jump
 static finder *found_by;     // and what it finds a block by
 static bool is_fork;
-static unsigned translated; // entries of the table, in the template
+static unsigned known; // entries of the table, in the template
 static _Atomic bool finished;
+static unsigned met;    // blocks of the template to which this fork came
 static bool rehearses; // the template translates for its forks
 static _Thread_local struct {
     size_t size;
@@ -169,12 +170,18 @@ static void *finding(const void *blocks, const void *wanted, uint32_t hash, void
         if (spin.on != alone.on || spin.instructions != alone.instructions)
             journal_refuse("a block that was translated for all forks closes a loop of this one");
         r->tail = NULL;
+        met++;
     }
     return block;
 }
 
 void rehearsal_forked(void) {
     is_fork = true;
+}
+
+void rehearsal_report(void) {
+    if (is_fork)
+        journal_line("host rehearsed %u", met);
 }
 
 // ---- in the template
@@ -210,9 +217,9 @@ static void work(struct cpu *cpu, void *unused) {
 
 bool rehearsal_translate(void) {
     unsigned entries = table ? atomic_load(&table->entries) : 0;
-    if (entries == translated)
+    if (entries == known)
         return true;
-    translated = entries;
+    known = entries;
     atomic_store(&finished, false);
     qemu.run_on_cpu(qemu.get_cpu(0), work, NULL);
     for (int look = 0; look < PATIENCE && !atomic_load(&finished); look++)

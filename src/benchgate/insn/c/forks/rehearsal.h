@@ -18,6 +18,8 @@ void rehearsal_setup(const char *target, int api);
 // A block is being translated. True: in the template, for its forks.
 bool rehearsal_block(struct qemu_plugin_tb *tb, size_t instructions, const struct blocks_tail *tail);
 void rehearsal_forked(void);                                          // in a fork
+// In a fork: writes how many blocks of its template it came to.
+void rehearsal_report(void);
 // In the template's main thread, with no lock held: the CPUs translate what is new. False: they do not come to it.
 bool rehearsal_translate(void);
 

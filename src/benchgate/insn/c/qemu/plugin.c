@@ -230,6 +230,7 @@ static void ended(void) {
     threads_report(clock_here());
     counts_report(clock_here());
     operations_report();
+    rehearsal_report();
     uint64_t guest_tsc = 0;
     for (unsigned c = 0; c < vcpu_count; c++)
         guest_tsc += counter_clock_reads(c);
