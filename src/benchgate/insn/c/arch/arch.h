@@ -62,6 +62,8 @@ struct arch {
     // Reads and writes memory with no other CPU's access in between. Of two instructions that do so together, as
     // lr and sc, the second one.
     bool (*atomic)(const struct arch_insn *insn);
+    // Of those, one that gives the program nothing: older compilers store so. NULL: there is none.
+    bool (*stores)(const struct arch_insn *insn);
     // Kernels use it to agree with other CPUs: atomic, orders memory, waits for an interrupt or decides whether any
     // is taken, sends one.
     bool (*synchronises)(const struct arch_insn *insn);

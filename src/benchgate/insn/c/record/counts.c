@@ -253,7 +253,8 @@ void counts_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *s
         return;
     if (blocks_arch->kind(seen) == ARCH_CALLS && !hooked(HOOK_SYSCALL) && is_of(OF_PROGRAM))
         call_back(insn, calls, 0);
-    if (blocks_arch->atomic(seen) && is_of(OF_PROGRAM))
+    bool is_store = blocks_arch->stores && blocks_arch->stores(seen);
+    if (blocks_arch->atomic(seen) && !is_store && is_of(OF_PROGRAM))
         count(insn, COUNTS_ATOMICS);
     if (blocks_arch->kind(seen) == ARCH_PAUSE && is_of(OF_PROGRAM))
         count(insn, COUNTS_SPUN);
