@@ -100,12 +100,14 @@ static uint64_t mixed(uint64_t digest, const uint8_t *bytes, size_t size) {
 
 #define NOTHING 0xcbf29ce484222325 // the digest of no bytes
 
+#if INSN_API >= 3
 static bool jumps_back(const struct blocks_tail *tail) {
     bool conditional;
     int64_t by;
     return tail->count && blocks_arch->jump(&tail->insns[tail->count - 1], &conditional, &by) && by < 0 &&
            tail->end + (uint64_t)by < tail->begin;
 }
+#endif
 
 bool rehearsal_block(struct qemu_plugin_tb *tb, size_t instructions, const struct blocks_tail *tail) {
 #if INSN_API >= 3
