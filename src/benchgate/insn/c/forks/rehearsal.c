@@ -57,7 +57,7 @@ struct table {
     struct entry entry[SLOTS];
 };
 
-static struct table *table; // NULL: nothing is rehearsed
+static struct table *volatile table; // NULL: nothing is rehearsed; volatile: QEMUs that never set it build, too
 static translator *original; // QEMU's translator, past the jump
 static finder *found_by;     // and what it finds a block by
 static bool is_fork;
