@@ -20,7 +20,7 @@ from benchgate.base.statistics.stats import Interval
 from benchgate.base.system import arch
 from benchgate.base.system.machines import unit_on
 from benchgate.base.text import counted, with_interval
-from benchgate.base.workload.metrics import NS, SETTLING, SHARE
+from benchgate.base.workload.metrics import MOST_SETTLING, NS, SETTLING, SHARE
 from benchgate.judge.gates.arm_checks import early, ended
 from benchgate.judge.gates.figures import GateFigures
 from benchgate.judge.gates.wording import (
@@ -269,8 +269,7 @@ def compared(gate: Gate, seen: GateFigures, sign: str) -> str:
     return f"{said}; {seen.groups}" if seen.groups else said
 
 
-US, MOST_SETTLING_US = 1_000, 10
-"""No thread settles for longer: what exceeds it is wasted."""
+US = 1_000
 
 
 def unresolved(gate: Gate, seen: GateFigures, arms: Iterable[Arm]) -> str:
@@ -278,7 +277,8 @@ def unresolved(gate: Gate, seen: GateFigures, arms: Iterable[Arm]) -> str:
     if seen.lane is Lane.INSN:
         cause, advice = "the clock's steps at the vCPUs' hand-overs", _waiting(arms)
         least = math.ceil(seen.value * (1 + seen.blur) / US)
-        if gate.metric == SETTLING and least < MOST_SETTLING_US:  # no loop waits: threads are woken so rarely
+        # no loop waits: threads are woken so rarely
+        if gate.metric == SETTLING and least * US < MOST_SETTLING:
             advice = f'set {SETTLING}="{least}us", the shortest that can be told here'
     shown = figure_text(gate, seen, seen.threshold)
     what = (

@@ -11,6 +11,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+static bool is_fork;
+static unsigned met; // blocks of the template to which this fork came
+
+void rehearsal_forked(void) {
+    is_fork = true;
+}
+
+void rehearsal_report(void) {
+    if (is_fork)
+        journal_line("host rehearsed %u", met);
+}
+
+#if INSN_API >= 3
+
 #define SLOTS (1u << 17) // a power of two
 #define PROBES 64
 #define MOST_BYTES 512
@@ -57,13 +71,11 @@ struct table {
     struct entry entry[SLOTS];
 };
 
-static struct table *volatile table; // NULL: nothing is rehearsed; volatile: QEMUs that never set it build, too
+static struct table *table;  // NULL: nothing is rehearsed
 static translator *original; // QEMU's translator, past the jump
 static finder *found_by;     // and what it finds a block by
-static bool is_fork;
 static unsigned known; // entries of the table, in the template
 static _Atomic bool finished;
-static unsigned met;    // blocks of the template to which this fork came
 static bool rehearses; // the template translates for its forks
 static _Thread_local struct {
     size_t size;
@@ -100,17 +112,14 @@ static uint64_t mixed(uint64_t digest, const uint8_t *bytes, size_t size) {
 
 #define NOTHING 0xcbf29ce484222325 // the digest of no bytes
 
-#if INSN_API >= 3
 static bool jumps_back(const struct blocks_tail *tail) {
     bool conditional;
     int64_t by;
     return tail->count && blocks_arch->jump(&tail->insns[tail->count - 1], &conditional, &by) && by < 0 &&
            tail->end + (uint64_t)by < tail->begin;
 }
-#endif
 
 bool rehearsal_block(struct qemu_plugin_tb *tb, size_t instructions, const struct blocks_tail *tail) {
-#if INSN_API >= 3
     if (rehearses)
         seen.tail = *tail;
     seen.size = 0;
@@ -121,9 +130,6 @@ bool rehearsal_block(struct qemu_plugin_tb *tb, size_t instructions, const struc
         seen.digest = mixed(seen.digest, bytes, size);
         seen.size += size;
     }
-#else
-    (void)tb, (void)instructions, (void)tail;
-#endif
     return rehearses;
 }
 
@@ -175,15 +181,6 @@ static void *finding(const void *blocks, const void *wanted, uint32_t hash, void
         met++;
     }
     return block;
-}
-
-void rehearsal_forked(void) {
-    is_fork = true;
-}
-
-void rehearsal_report(void) {
-    if (is_fork)
-        journal_line("host rehearsed %u", met);
 }
 
 // ---- in the template
@@ -268,7 +265,7 @@ static void *divert(uint8_t *site, const void *to) {
 
 void rehearsal_setup(const char *target, int api) {
     void *found[sizeof names / sizeof *names];
-    if (INSN_API < 3 || api != 4 || strcmp(target, "x86_64") != 0)
+    if (api != 4 || strcmp(target, "x86_64") != 0)
         return;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!(found[i] = dlsym(RTLD_DEFAULT, names[i])))
@@ -286,3 +283,20 @@ void rehearsal_setup(const char *target, int api) {
     if (finds)
         table = shared;
 }
+
+#else
+
+void rehearsal_setup(const char *target, int api) {
+    (void)target, (void)api;
+}
+
+bool rehearsal_block(struct qemu_plugin_tb *tb, size_t instructions, const struct blocks_tail *tail) {
+    (void)tb, (void)instructions, (void)tail;
+    return false;
+}
+
+bool rehearsal_translate(void) {
+    return true;
+}
+
+#endif
