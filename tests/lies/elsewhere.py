@@ -446,7 +446,7 @@ ELSEWHERE = (
     jumps("jobs", jobs=60),
     jumps("overload", turns=100_000),
     jumps("service", requests=500),
-    # On the ideal machine, which counts no writes, it is no shorter than honest work.
+    # Only a machine with memory counts writes, and those of the kernel, too: of few steps it refuses nothing.
     replace(
         edited(
             "counted-once",
@@ -456,7 +456,7 @@ ELSEWHERE = (
                 "        __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);\n",
                 "        if (step + 1 == end)\n            *counter = end - job->task[worker][TASK_LO];\n",
             ),
-            steps=100_000,
+            steps=400_000,
         ),
         machine="desktop8",
     ),
