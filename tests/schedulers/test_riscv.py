@@ -23,12 +23,17 @@ LATE_NS = 1_000_000
 WAY = ["try_to_wake_up", "wake_up_q", "futex_wake"]
 
 
-def long_waits(run: Path) -> list[dict[str, Any]]:
-    """What `benchgate threads` tells of the waits beside idle CPUs."""
+def trails_of_long_waits(run: Path) -> list[list[str]]:
+    """What `benchgate threads` tells of wake-ups onto the waker's CPU, of waits beside idle CPUs."""
     status, told = run_benchgate(run, "threads", run, "--json", "--late=1ms")
     assert status == 0, told
+    books: dict[str, Any] = json.loads(told)
+    waits = [wait for wait in books["waits"] if sum(length for _, length in wait["idle_cpus"]) > LATE_NS]
+    wakes = [wait["wake"] for wait in waits if wait["wake"]]
     return [
-        load for load in json.loads(told)["waits"] if sum(length for _, length in load["idle_cpus"]) > LATE_NS
+        [books["symbols"].get(place, place) for place in wake["trail"]]
+        for wake in wakes
+        if wake["cpu"] == wake["waker_cpu"]
     ]
 
 
@@ -39,12 +44,6 @@ def test_a_worker_waits_beside_an_idle_cpu_small(verdict: VerdictResult, pytestc
     """A futex's wake-up that chose the waker's own CPU is named with its symbols."""
     verdict.require_pass()
     runs = Path(pytestconfig.getoption("--reports") or "reports", "latest", "runs").resolve()
-    wakes = [
-        long_wait["wake"]
-        for run in sorted(runs.glob("*checksum*riscv64*"))
-        for long_wait in long_waits(run)
-        if long_wait["wake"]
-    ]
-    trails = [[at["symbol"] for at in wake["trail"]] for wake in wakes if wake["cpu"] == wake["waker_cpu"]]
+    trails = [trail for run in sorted(runs.glob("*checksum*riscv64*")) for trail in trails_of_long_waits(run)]
     named = [trail for trail in trails if [name for name in trail if name in WAY] == WAY]
     assert named, trails
