@@ -60,6 +60,7 @@ struct arch {
     // Reads and writes memory with no other CPU's access in between. Of two instructions that do so together, as
     // lr and sc, the second one.
     bool (*atomic)(const struct arch_insn *insn);
+    bool (*multiplies)(const struct arch_insn *insn); // two numbers of 64 bits
     // Kernels use it to agree with other CPUs: atomic, orders memory, waits for an interrupt or decides whether any
     // is taken, sends one.
     bool (*synchronises)(const struct arch_insn *insn);
