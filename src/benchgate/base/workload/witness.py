@@ -177,7 +177,8 @@ MACHINE: Mapping[str, tuple[Unit, str]] = {
     "halts": (COUNT, "how often a CPU halted"),
     "ipis": (COUNT, "interrupts between CPUs"),
     "products": (COUNT, "multiplications of two numbers of 64 bits by user programs"),
-    "reads": (COUNT, "reads of memory by user programs; on a machine with memory by all, in the total window"),
+    "divisions": (COUNT, "divisions of whole numbers by user programs, and those for their remainder"),
+    "reads": (COUNT, "reads of memory by user programs; on a machine with memory those of all, in `total`"),
     "writes": (COUNT, "writes to memory, likewise"),
     "lines": (COUNT, "accesses that memory had to serve and no cache could, on a machine with memory"),
     "touched": (SIZE, "different memory that was read or written, in whole lines, on a machine with memory"),
@@ -249,8 +250,8 @@ _HOOKS = ("faults", "switches", "wakes", "forks", "exits", "ipis")
 
 def needs_events(names: Iterable[str]) -> bool:
     """Whether only functions of the kernel, or of the program, show some of these."""
-    plain = [name.removeprefix("total.") for name in names]
-    return any(name in (*_HOOKS, *ACCESSES) or name.startswith((EVENTS, *RETURNED)) or of_program(name) for name in plain)
+    plain, known = [name.removeprefix("total.") for name in names], (*_HOOKS, *ACCESSES)
+    return any(name in known or name.startswith((EVENTS, *RETURNED)) or of_program(name) for name in plain)
 
 
 def of_program(name: str) -> tuple[tuple[str, str], ...]:

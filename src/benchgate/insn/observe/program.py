@@ -23,8 +23,8 @@ def with_program(
     text: str, program: Path, functions: Iterable[tuple[str, str]], *, accesses: bool = False
 ) -> str:
     """The same text, with which these events at functions of the guest's program are counted, too, and with
-    `accesses` how often programs read and write memory. One of a function that the program does not have is left
-    out."""
+    `accesses` how often programs read and write memory. One of a function that the program does not have is
+    left out."""
     known = addresses_of(program)
     lines = text.splitlines()
     for event, name in (_START, *functions):

@@ -16,7 +16,12 @@ from benchgate.insn.log import ClockLog, MarkKind
 from benchgate.insn.window import CALM
 
 _EXECUTED, _WORKED, _SPUN = "instructions", "worked", "spun"
-_PARTS = ((_WORKED, _EXECUTED, 1), (PROGRAMS, _EXECUTED, 1), (_SPUN, PROGRAMS, 2), ("products", PROGRAMS, 1), ("syscalls", PROGRAMS, 1))
+_PARTS = (
+    (_WORKED, _EXECUTED, 1),
+    (PROGRAMS, _EXECUTED, 1),
+    (_SPUN, PROGRAMS, 2),
+    *((name, PROGRAMS, 1) for name in ("products", "divisions", "syscalls")),
+)
 """The first is at most so many times the second. A `pause` in a loop that waits counts twice as spun."""
 _GROW = (_EXECUTED, _WORKED, PROGRAMS, _SPUN, "syscalls")
 _MARKS = {TOTAL: (MarkKind.TOTAL_BEGIN, MarkKind.TOTAL_END), WORK: (MarkKind.WORK_BEGIN, MarkKind.WORK_END)}

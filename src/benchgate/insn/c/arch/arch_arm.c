@@ -213,6 +213,11 @@ static bool is_atomic(const struct arch_insn *insn) {
     return (code & 0x3f200c00) == 0x38200000 && field(code, 12, 4) <= 8;
 }
 
+// udiv, sdiv
+static bool divides(const struct arch_insn *insn) {
+    return (code_of(insn) & 0x7fe0f800) == 0x1ac00800;
+}
+
 // madd and msub of 64 bits: mul, too.
 static bool multiplies(const struct arch_insn *insn) {
     return (code_of(insn) & 0xffe00000) == 0x9b000000;
@@ -268,6 +273,7 @@ const struct arch arch_arm = {
     .effect = effect,
     .atomic = is_atomic,
     .multiplies = multiplies,
+    .divides = divides,
     .synchronises = synchronises,
     .remaps = remaps,
     .arguments = {"x0", "x1", "x2", "x3"},

@@ -23,6 +23,7 @@ enum counts_slot {
     COUNTS_PROGRAMS,
     COUNTS_SPUN,
     COUNTS_PRODUCTS,
+    COUNTS_DIVISIONS,
     COUNTS_READS,
     COUNTS_WRITES,
     COUNTS_EVENTS // from here on: those of the system
