@@ -257,7 +257,8 @@ static void count_access(struct qemu_plugin_insn *insn, int accesses, unsigned s
 
 // What the program does with numbers and memory.
 static void count_own(struct qemu_plugin_insn *insn, const struct arch_insn *seen) {
-    if (blocks_arch->atomic(seen))
+    bool is_store = blocks_arch->stores && blocks_arch->stores(seen);
+    if (blocks_arch->atomic(seen) && !is_store)
         count(insn, COUNTS_ATOMICS);
     if (blocks_arch->multiplies(seen))
         count(insn, COUNTS_PRODUCTS);

@@ -1,7 +1,6 @@
 // What is counted at functions of the workload's program, beside how often they are called. The begin of an event's
-// name says what: `d_` with how many first arguments, `e_` the instructions since the call of `b_` of the same
-// name on that CPU, `t_`
-// the sum of its third arguments, `s_` where the program starts.
+// name says what: `d_` with how many first arguments, `e_` the instructions since the call of `b_` of the same name on
+// that CPU, `t_` the sum of its third arguments, `s_` where the program starts.
 #ifndef CALLEES_H
 #define CALLEES_H
 
