@@ -139,9 +139,9 @@ class RunNames:
         return Fraction(int(getattr(self.found.histograms[histogram], figure)))
 
     def _counts_accesses(self, name: str) -> bool:
-        """Whether the clock counted those of programs, and no machine with memory those of all."""
+        """Whether the clock counted those of programs; a machine with memory counts those of all."""
         counts = self.files.clock.counts
-        return self.files.clock.memory is None and counts is not None and name in counts.names
+        return counts is not None and name in counts.names
 
     def _of_memory(self, name: str) -> int:
         """Of the total window, which a machine with memory books."""

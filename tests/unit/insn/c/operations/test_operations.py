@@ -672,8 +672,8 @@ def test_a_clock_read_after_the_post_leaves_the_wake_up_as_long_as_it_was(tmp_pa
 def test_a_wait_that_found_its_word_set_began_at_the_post_that_comes(
     tmp_path: Path, comes: bool, change: tuple[str, str]
 ) -> None:
-    """The waiter was faster than the call that posts. A second reading, after the call and before the next one,
-    is no post, whatever the value says."""
+    """The waiter was faster than the call that posts. A second reading, after the call and before the next
+    one, is no post, whatever the value says."""
     seen = pair(tmp_path, change)
     seen.reads_clock(1)
     posted = seen.time[1]
