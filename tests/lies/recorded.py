@@ -133,10 +133,6 @@ ALL = (
             "                             (k == 0 ? slot->value[VALUE_TIME] % common->samples : 0));\n",
         ),
     ),
-)
-
-TRUSTED = (
     edited("clock-twice", "wake", "wake.c", *TWICE, rounds=4000, turns=0),
     edited("clock-twice-fan", "wake", "wake.c", *TWICE, rounds=2000, turns=0, pattern="fan"),
 )
-"""No rule refuses these. The workload says so under `trusts:`."""

@@ -380,7 +380,7 @@ LOCKS = (
         "contend.c",
         (
             "        bench_lock(&shared->spin);\n        return;\n",
-            "        bench_lock(&other[bench_word_of(shared)]);\n        bench_unlock(&other[bench_word_of(shared)]);\n"
+            "        struct bench_lock *one = &other[bench_word_of(shared)];\n        bench_lock(one);\n        bench_unlock(one);\n"
             "        while (__atomic_exchange_n(&shared->spin.taken, 1, __ATOMIC_ACQUIRE) != 0)\n            port_yield();\n        return;\n",
         ),
         (

@@ -22,7 +22,7 @@ EVENT = "events."
 """The first part of the names that a system's YAML makes itself."""
 RETURNS, EXCHANGED = "returns", "exchanged"
 """The names that say whether the exits of system calls were seen, and whose bytes were read."""
-_ALWAYS = ("atomics", "spaces", "halts", "instructions", "worked", PROGRAMS, "spun")
+_ALWAYS = ("atomics", "spaces", "halts", "instructions", "worked", PROGRAMS, "spun", "products", "divisions")
 """The names that do not depend on what the plugin was told of the kernel's functions."""
 TOTAL, WORK, WHOLE, SO_FAR = "total", "work", "whole", "so_far"
 OTHERS = 1023

@@ -32,7 +32,7 @@ _SOURCES = (
     *("threads.c", "threads_guest.c", "threads_hooks.c", "threads_known.c", "threads_program.c"),
     *("threads_trail.c", "threads_stays.c", "threads_text.c", "tally.c", "polls.c"),
     *("counts.c", "counts_spans.c", "callees.c"),
-    *("operations.c", "operators.c", "spans.c", "returns.c", "exchanges.c"),
+    *("operations.c", "operators.c", "waits.c", "spans.c", "returns.c", "exchanges.c"),
 )
 FLAGS = (
     *("-std=c11", "-O3", "-shared", "-fPIC", "-fvisibility=hidden", "-ffile-prefix-map=.=insn"),

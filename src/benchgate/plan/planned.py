@@ -21,7 +21,7 @@ from benchgate.base.system.observe import ObserveDefinition
 from benchgate.base.system.systems import System, SystemKind
 from benchgate.base.workload.metrics import OF_THREADS, Metric
 from benchgate.base.workload.operations import SpanRule
-from benchgate.base.workload.witness import Promise, needs_events, of_program
+from benchgate.base.workload.witness import ACCESSES, Promise, needs_events, of_program
 from benchgate.base.workload.workloads import Workload
 from benchgate.plan.options import Options
 
@@ -134,6 +134,11 @@ class PlannedCell:
         and the function."""
         names = (name for promise in self.promises for name in promise.names)
         return tuple(dict.fromkeys(count for name in names for count in of_program(name)))
+
+    @property
+    def counts_accesses(self) -> bool:
+        """Whether a promise is of how often its program reads or writes memory."""
+        return any(name in ACCESSES for promise in self.promises for name in promise.names)
 
     @property
     def guest(self) -> str:

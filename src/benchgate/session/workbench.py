@@ -210,7 +210,8 @@ class Workbench:
 def completed(text: str, planned: PlannedCell, program: Path | None) -> str:
     """What the clock sees of this kernel, with what this cell's workload asks for."""
     calls = planned.observe.calls if planned.observe else {}
-    text = with_program(text, program, planned.functions) if program else text
+    if program:
+        text = with_program(text, program, planned.functions, accesses=planned.counts_accesses)
     return with_operations(text, planned.operations, calls, program)
 
 

@@ -30,7 +30,8 @@ _EXECUTED = ("instructions", "worked", "programs", OUTSIDE)
 _LEAST_EXECUTED, _MOST_OUTSIDE, _APART = 1000, 10**9, 1000
 _RATES = tuple(Fraction(value, 10**9) for value in _SOME[3:])
 _CPUS = (2, 1, 8, 100)
-_WHOLES = {"work": "total", "worked": "instructions", "spun": "programs"}
+_EXECUTED_PARTS = ("spun", "products", "divisions")
+_WHOLES = {"work": "total", "worked": "instructions", **dict.fromkeys(_EXECUTED_PARTS, "programs")}
 _FAMILY_OF = {
     "least": "most.",
     "most": "printed.",

@@ -176,8 +176,10 @@ MACHINE: Mapping[str, tuple[Unit, str]] = {
     "exits": (COUNT, "threads and processes that ended"),
     "halts": (COUNT, "how often a CPU halted"),
     "ipis": (COUNT, "interrupts between CPUs"),
-    "reads": (COUNT, "reads of memory, on a machine with memory"),
-    "writes": (COUNT, "writes to memory, on a machine with memory"),
+    "products": (COUNT, "multiplications of two numbers of 64 bits by user programs"),
+    "divisions": (COUNT, "divisions of whole numbers by user programs, and those for their remainder"),
+    "reads": (COUNT, "reads of memory by user programs"),
+    "writes": (COUNT, "writes to memory by user programs"),
     "lines": (COUNT, "accesses that memory had to serve and no cache could, on a machine with memory"),
     "touched": (SIZE, "different memory that was read or written, in whole lines, on a machine with memory"),
     "line": (SIZE, "the length of a line, on a machine with memory"),
@@ -193,6 +195,7 @@ FAMILIES: Mapping[str, tuple[Unit, str]] = {
     "events.": (COUNT, "what the system's `observe.events` names"),
     "program.": (COUNT, "how often a function of the workload's own program was called"),
     "different.": (COUNT, "with how many first arguments it was called"),
+    "third.": (COUNT, "the sum of the third arguments with which it was called"),
     "between.": (COUNT, "`between.F.G`: instructions of a CPU from a call of one of its functions to G"),
 }
 WINDOWS: Mapping[str, tuple[Unit, str]] = {
@@ -235,18 +238,20 @@ does. VALUE may also be `HISTOGRAM.FIGURE`."""
 
 
 PROGRAM, EVENTS, LINE = "program.", "events.", "line"
-_AT_FUNCTIONS = {"program": ("p",), "different": ("d",), "between": ("b", "e")}
+_AT_FUNCTIONS = {"program": ("p",), "different": ("d",), "third": ("t",), "between": ("b", "e")}
 """What begins the names of the events that are counted at the functions of a name (c/record/counts.c); the
 last event is the count."""
 RETURNED = ("done.", "moved.", "exchanged.")
 """Of system calls by name, from their exits; those of threads that the machine knows."""
+ACCESSES = ("reads", "writes")
+"""Counted where a promise names them."""
 _HOOKS = ("faults", "switches", "wakes", "forks", "exits", "ipis")
 
 
 def needs_events(names: Iterable[str]) -> bool:
     """Whether only functions of the kernel, or of the program, show some of these."""
-    plain = [name.removeprefix("total.") for name in names]
-    return any(name in _HOOKS or name.startswith((EVENTS, *RETURNED)) or of_program(name) for name in plain)
+    plain, known = [name.removeprefix("total.") for name in names], (*_HOOKS, *ACCESSES)
+    return any(name in known or name.startswith((EVENTS, *RETURNED)) or of_program(name) for name in plain)
 
 
 def of_program(name: str) -> tuple[tuple[str, str], ...]:

@@ -19,14 +19,18 @@ _RESTART = "restart_syscall"
 """Linux's system call that goes on with one that a signal interrupted."""
 
 
-def with_program(text: str, program: Path, functions: Iterable[tuple[str, str]]) -> str:
-    """The same text, with which these events at functions of the guest's program are counted, too. One of a
-    function that the program does not have is left out."""
+def with_program(
+    text: str, program: Path, functions: Iterable[tuple[str, str]], *, accesses: bool = False
+) -> str:
+    """The same text, with which these events at functions of the guest's program are counted, too, and with
+    `accesses` how often programs read and write memory. One of a function that the program does not have is
+    left out."""
     known = addresses_of(program)
     lines = text.splitlines()
     for event, name in (_START, *functions):
         places = [f"at {place:x}" for place in known.get(name, ())]
         lines[-1:-1] = [f"hook event {event}", *places] if places else []
+    lines[-1:-1] = ["accesses 1"] if accesses else []
     return "\n".join([*lines, ""])
 
 

@@ -23,7 +23,7 @@ _PARTS = (
     (_WORKED, _EXECUTED, 1, 0),
     (PROGRAMS, _EXECUTED, 1, 2 * _BLOCK),
     (_SPUN, PROGRAMS, 2, 0),
-    ("syscalls", PROGRAMS, 1, 0),
+    *((name, PROGRAMS, 1, 0) for name in ("products", "divisions", "syscalls")),
 )
 """The first is at most so many times the second, and so many more. A `pause` in a loop that waits counts
 twice as spun."""

@@ -106,7 +106,7 @@ class RunNames:
         if first in of_histogram:
             return of_histogram[first](*rest.split("."))
         plain = name.removeprefix(f"{TOTAL}.")
-        if plain == LINE or plain in _MEMORY:
+        if plain == LINE or (plain in _MEMORY and not self._counts_accesses(plain)):
             return Fraction(self._of_memory(plain))
         window = WORK if plain == name else TOTAL
         return Fraction(self._counted(window, plain))
@@ -137,6 +137,11 @@ class RunNames:
             why = log.unmeasured.get(histogram, why)
             raise UnseenError(f"the machine did not measure {histogram} ({why})")
         return Fraction(int(getattr(self.found.histograms[histogram], figure)))
+
+    def _counts_accesses(self, name: str) -> bool:
+        """Whether the clock counted those of programs; a machine with memory counts those of all."""
+        counts = self.files.clock.counts
+        return counts is not None and name in counts.names
 
     def _of_memory(self, name: str) -> int:
         """Of the total window, which a machine with memory books."""

@@ -28,6 +28,7 @@ _Thread_local int clock_self;
 uint64_t registers[COUNT], vcpu_times[256], shown, rows[4][64];
 uint8_t memory[65536]; // of the addresses from 0x10000
 bool is_unreadable;
+int accessed; // QEMU_READS and QEMU_WRITES: what the next instruction does
 unsigned reads;
 char journal[1 << 20];
 static const char *names[] = {"rdi", "rsi", "rdx", "rcx", "rsp", "rax", "cs"};
@@ -102,6 +103,11 @@ void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn
 void qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(struct qemu_plugin_tb *tb, int op,
                                                        struct qemu_counter c, uint64_t value) {
     done[count].call = NULL, done[count++].cell = rows[0] + c.offset / 8;
+}
+void qemu_plugin_register_vcpu_mem_inline_per_vcpu(struct qemu_plugin_insn *insn, int accesses, int op,
+                                                   struct qemu_counter c, uint64_t value) {
+    for (int kind = accesses; accessed & kind; kind = 0)
+        done[count].call = NULL, done[count++].cell = rows[0] + c.offset / 8;
 }
 void run(unsigned vcpu) {
     for (unsigned i = 0; i < count; i++)

@@ -64,6 +64,8 @@ struct arch {
     bool (*atomic)(const struct arch_insn *insn);
     // Of those, one that gives the program nothing: older compilers store so. NULL: there is none.
     bool (*stores)(const struct arch_insn *insn);
+    bool (*multiplies)(const struct arch_insn *insn); // two numbers of 64 bits
+    bool (*divides)(const struct arch_insn *insn);    // whole numbers; or gives the remainder
     // Kernels use it to agree with other CPUs: atomic, orders memory, waits for an interrupt or decides whether any
     // is taken, sends one.
     bool (*synchronises)(const struct arch_insn *insn);

@@ -213,6 +213,16 @@ static bool is_atomic(const struct arch_insn *insn) {
     return (code & 0x3f200c00) == 0x38200000 && field(code, 12, 4) <= 8;
 }
 
+// udiv, sdiv
+static bool divides(const struct arch_insn *insn) {
+    return (code_of(insn) & 0x7fe0f800) == 0x1ac00800;
+}
+
+// madd and msub of 64 bits: mul, too.
+static bool multiplies(const struct arch_insn *insn) {
+    return (code_of(insn) & 0xffe00000) == 0x9b000000;
+}
+
 // Exclusive, ordered and atomic accesses; dsb, dmb, isb; wfi, eret; msr to daif, which turns interrupts on and
 // off, and to icc_sgi1r_el1, which sends them.
 static bool synchronises(const struct arch_insn *insn) {
@@ -263,6 +273,8 @@ const struct arch arch_arm = {
     .jump = jump,
     .effect = effect,
     .atomic = is_atomic,
+    .multiplies = multiplies,
+    .divides = divides,
     .synchronises = synchronises,
     .remaps = remaps,
     .arguments = {"x0", "x1", "x2", "x3"},

@@ -222,6 +222,18 @@ static bool stores(const struct arch_insn *insn) {
     return (code & 0x7f) == 0x2f && code >> 27 == 0x01 && field(code, 7, 5) == 0;
 }
 
+// mul, mulh, mulhsu, mulhu; c.mul.
+static bool multiplies(const struct arch_insn *insn) {
+    uint32_t code = code_of(insn);
+    return insn->length == 2 ? (code & 0xfc63) == 0x9c41 : (code & 0xfe00407f) == 0x02000033;
+}
+
+// div, divu, rem, remu; the same of 32 bits.
+static bool divides(const struct arch_insn *insn) {
+    uint32_t code = code_of(insn);
+    return insn->length == 4 && (code & 0xfe004077) == 0x02004033;
+}
+
 static bool writes_csr(uint32_t code) {
     uint32_t operation = field(code, 12, 3);
     return (code & 0x7f) == 0x73 && operation % 4 != 0 && (operation % 4 == 1 || field(code, 15, 5) != 0);
@@ -292,6 +304,8 @@ const struct arch arch_riscv = {
     .effect = effect,
     .atomic = is_atomic,
     .stores = stores,
+    .multiplies = multiplies,
+    .divides = divides,
     .synchronises = synchronises,
     .remaps = remaps,
     .arguments = {"a0", "a1", "a2", "a3"},

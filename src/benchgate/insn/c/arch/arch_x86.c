@@ -215,6 +215,24 @@ static bool is_atomic(const struct arch_insn *insn) {
     return (*at == 0x86 || *at == 0x87) && at[1] >> 6 != 3;
 }
 
+// imul of two or three operands, mul and imul of rax, with 64 bits.
+static bool multiplies(const struct arch_insn *insn) {
+    const uint8_t *at = after_prefixes(insn);
+    if ((*at & 0xf8) != 0x48) // REX.W
+        return false;
+    at++;
+    bool is_of_rax = *at == 0xf7 && (at[1] >> 3 & 6) == 4;
+    return (*at == 0x0f && at[1] == 0xaf) || *at == 0x69 || *at == 0x6b || is_of_rax;
+}
+
+// div and idiv, but of 8 bits.
+static bool divides(const struct arch_insn *insn) {
+    const uint8_t *at = after_prefixes(insn);
+    if ((*at & 0xf0) == 0x40) // REX
+        at++;
+    return *at == 0xf7 && (at[1] >> 3 & 6) == 6;
+}
+
 // mov of a zero to memory that is not on the stack: not by rsp, and not by rbp, which may be a frame. Kernels release
 // their locks so: a store needs no fence here.
 static bool stores_zero(const uint8_t *at, unsigned rex, const uint8_t *end, bool is_short) {
@@ -291,6 +309,8 @@ const struct arch arch_x86 = {
     .stack = "rsp",
     .ends_with_call = ends_with_call,
     .atomic = is_atomic,
+    .multiplies = multiplies,
+    .divides = divides,
     .synchronises = synchronises,
     .remaps = remaps,
     .act = act,

@@ -16,6 +16,7 @@
 #include "operators.h"
 #include "returns.h"
 #include "threads_guest.h"
+#include "waits.h"
 
 #include <string.h>
 
@@ -127,12 +128,17 @@ static void returned(struct operators_thread *t, unsigned place, unsigned vcpu, 
 // The pointer of a callback carries an address, without its highest bits, and the instructions that are left.
 #define ADDRESS ((UINT64_C(1) << 48) - 1)
 
+static void enter(struct operators_thread *t, uint32_t number, struct operators_place place, uint64_t time) {
+    if (!operators_enter(t, number, number == hooks.restart, place, time, &hooks))
+        lose(OPERATORS_NO_MEMORY);
+}
+
 static void enters_kernel(unsigned vcpu, void *data) {
     struct operators_thread *t = on[vcpu].thread;
     uint64_t number = guest_call(vcpu);
     if (t)
-        operators_enter(t, number < HOOKS_FUNCTION ? (uint32_t)number : HOOKS_FUNCTION - 1, number == hooks.restart,
-                        (struct operators_place){(uintptr_t)data, guest_stack(vcpu)}, seen_time(vcpu, 1), &hooks);
+        enter(t, number < HOOKS_FUNCTION ? (uint32_t)number : HOOKS_FUNCTION - 1,
+              (struct operators_place){(uintptr_t)data, guest_stack(vcpu)}, seen_time(vcpu, 1));
 }
 
 static void is_behind_call(unsigned vcpu, void *data) {
@@ -149,8 +155,7 @@ static void enters_function(unsigned vcpu, void *data) {
     struct operators_thread *t = on[vcpu].thread;
     uint32_t number = HOOKS_FUNCTION + ((uintptr_t)data & 0xff);
     if (t)
-        operators_enter(t, number, false, (struct operators_place){number, guest_stack(vcpu)},
-                        seen_time(vcpu, (uintptr_t)data >> 8), &hooks);
+        enter(t, number, (struct operators_place){number, guest_stack(vcpu)}, seen_time(vcpu, (uintptr_t)data >> 8));
 }
 
 // Which of a worker's histograms it is tells its address: they are one after the other, of all workers, from the
@@ -282,8 +287,8 @@ void operations_shown(unsigned vcpu, uint64_t time) {
         return;
     t->last.read = time;
     t->last.step++;
-    if (t->work)
-        t->work->read = time;
+    if (t->work && !waits_read(t->work, time))
+        lose(OPERATORS_NO_MEMORY);
     read_after_mark(t->work, time);
     for (unsigned n = 0; t->is_at_work && n < hooks.operations; n++)
         spans_read(&t->work->spans[n], time);

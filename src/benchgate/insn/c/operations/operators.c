@@ -6,6 +6,7 @@
 #include "operators.h"
 
 #include "journal.h"
+#include "waits.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,6 +37,10 @@ struct operators_thread *operators_at(uint64_t place) {
 
 void operators_new(struct operators_thread *t) {
     *t = (struct operators_thread){.next = t->next, .place = t->place, .serial = ++serials};
+}
+
+const struct operators_work *operators_work(unsigned number) {
+    return number < working ? works[number] : NULL;
 }
 
 struct operators_work *operators_begin(struct operators_thread *t, unsigned vcpu, uint64_t time) {
@@ -70,25 +75,25 @@ static bool is_among(uint32_t number, const uint32_t *calls, unsigned of) {
     return false;
 }
 
-static void post(struct operators_thread *t, uint32_t number, const struct hooks *hooks) {
+// False: there is no memory.
+static bool post(struct operators_thread *t, uint32_t number, const struct hooks *hooks) {
     bool is_post = false;
     for (unsigned n = 0; n < hooks->operations; n++) {
         const struct hook_operation *o = &hooks->operation[n];
         is_post |= o->is_wake && is_among(number, o->from, o->begins);
     }
-    if (is_post && t->is_at_work)
-        t->work->posts[t->work->posted++ % OPERATORS_POSTS] = t->last.read;
+    return !is_post || !t->is_at_work || waits_post(t->work);
 }
 
-void operators_enter(struct operators_thread *t, uint32_t number, bool restarts, struct operators_place place,
+bool operators_enter(struct operators_thread *t, uint32_t number, bool restarts, struct operators_place place,
                      uint64_t time, const struct hooks *hooks) {
-    post(t, number, hooks);
+    bool has_memory = post(t, number, hooks);
     int same = operators_find(t, place);
     if (same >= 0) {
         bool goes_on = restarts || t->calls[same].number == number;
         operators_leave(t, (unsigned)same + goes_on);
         if (goes_on)
-            return;
+            return has_memory;
     }
     if (t->depth == OPERATORS_DEPTH) {
         memmove(t->calls, t->calls + 1, (OPERATORS_DEPTH - 1) * sizeof *t->calls);
@@ -97,6 +102,7 @@ void operators_enter(struct operators_thread *t, uint32_t number, bool restarts,
     }
     struct spans_moment begin = {time, t->last.read, t->last.step};
     t->calls[t->depth++] = (struct operators_call){.number = number, .place = place, .begin = begin};
+    return has_memory;
 }
 
 void operators_woken(struct operators_thread *t, const struct spans_moment *since) {
@@ -125,37 +131,6 @@ bool operators_measure(struct operators_thread *t, unsigned which, const struct 
     return has_memory;
 }
 
-// Of what other threads had read when they posted, or have read and may be about to post, the nearest to `wanted`
-// that is after `since`; `now`, if there is none.
-static uint64_t nearest_post(const struct operators_work *of, uint64_t wanted, uint64_t now) {
-    uint64_t best = now, off = UINT64_MAX;
-    for (unsigned w = 0; w < working; w++) {
-        const struct operators_work *other = works[w];
-        unsigned known = other->posted < OPERATORS_POSTS ? other->posted : OPERATORS_POSTS;
-        for (unsigned i = 0; other != of && i <= known; i++) {
-            uint64_t read = i == known ? other->read : other->posts[i];
-            uint64_t far = read > wanted ? read - wanted : wanted - read;
-            if (read > of->since && read <= now && far < off) {
-                best = read;
-                off = far;
-            }
-        }
-    }
-    return best;
-}
-
-// When the wake-up was asked for whose length it records. The first histogram of a wake-up decides; others go on.
-static uint64_t asked(struct operators_thread *t, struct spans *spans, uint64_t ns) {
-    struct operators_work *work = t->work;
-    if (work->since <= spans->since) {
-        uint64_t woken = t->woken.step ? t->woken.read : t->woken.time;
-        bool has_slept = woken > work->since && t->last.step == t->step + 1;
-        work->since = has_slept ? woken : nearest_post(work, t->last.read - ns, t->last.read);
-    }
-    spans->since = work->since;
-    return work->since;
-}
-
 bool operators_record(struct operators_thread *t, const struct hooks *hooks, unsigned histogram, uint64_t ns) {
     bool has_memory = true;
     for (unsigned n = 0; n < hooks->operations; n++) {
@@ -163,7 +138,7 @@ bool operators_record(struct operators_thread *t, const struct hooks *hooks, uns
         if (hooks->operation[n].record != histogram + 1)
             continue;
         if (hooks->operation[n].is_wake)
-            has_memory &= spans_record(spans, spans_length(asked(t, spans, ns), t->last.read));
+            has_memory &= waits_record(t, spans, ns);
         else
             has_memory &= spans_record_parts(spans);
     }
@@ -203,6 +178,8 @@ static void report(unsigned n, const char *name) {
 void operators_report(const struct hooks *hooks, const char *lost) {
     bool fits[HOOKS_OPERATIONS] = {false};
     size_t used = 0;
+    if (!waits_close() && !lost)
+        lost = OPERATORS_NO_MEMORY;
     for (unsigned i = 0; i < working; i++)
         if (!operators_close(works[i], hooks->operations) && !lost)
             lost = OPERATORS_NO_MEMORY;

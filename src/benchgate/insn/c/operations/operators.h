@@ -32,7 +32,8 @@ struct operators_work {
     uint64_t begin, end;
     bool has_end, has_started, has_ended;
     uint64_t started, ended; // what it read first from its clock after its marks
-    uint64_t read, since;    // what it read last; when the wake-up was asked for that it recorded last
+    uint64_t read;           // what it read last
+    uint64_t since, asked;   // the wake-up that it recorded last was asked for then: at first, and as is known now
     // What it had read when it made a call that may wake others, whether or not anybody slept.
     unsigned posted;
     uint64_t posts[OPERATORS_POSTS];
@@ -54,13 +55,14 @@ struct operators_thread {
 
 struct operators_thread *operators_at(uint64_t place); // NULL: too many, or no memory
 void operators_new(struct operators_thread *thread);   // another thread begins at its place
+const struct operators_work *operators_work(unsigned number); // of those that were at work; NULL: there are no more
 // NULL: there are too many at work.
 struct operators_work *operators_begin(struct operators_thread *thread, unsigned vcpu, uint64_t time);
 
 // Its call begins, or goes on after a signal's handler: it comes to the same place again, with the same number or,
 // for a system that has one, that of the call that goes on with another (`restarts`).
-// `hooks`: some calls are posts.
-void operators_enter(struct operators_thread *thread, uint32_t number, bool restarts, struct operators_place place,
+// `hooks`: some calls are posts. False: there is no memory.
+bool operators_enter(struct operators_thread *thread, uint32_t number, bool restarts, struct operators_place place,
                      uint64_t time, const struct hooks *hooks);
 int operators_find(const struct operators_thread *thread, struct operators_place place); // which of its calls; or -1
 void operators_leave(struct operators_thread *thread, unsigned depth); // so many calls remain

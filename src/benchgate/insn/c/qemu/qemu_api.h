@@ -83,6 +83,8 @@ void qemu_plugin_register_vcpu_tb_exec_cond_cb(struct qemu_plugin_tb *tb, qemu_e
 void qemu_plugin_register_vcpu_insn_exec_cond_cb(struct qemu_plugin_insn *insn, qemu_exec_callback *cb,
                                                  int flags, int condition, struct qemu_counter counter,
                                                  uint64_t value, void *data);
+void qemu_plugin_register_vcpu_mem_inline_per_vcpu(struct qemu_plugin_insn *insn, int accesses, int op,
+                                                   struct qemu_counter counter, uint64_t value);
 struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t element_size);
 // The vCPU's element; it moves when a vCPU appears.
 void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *score, unsigned vcpu);

@@ -41,6 +41,8 @@ static void name_all(void) {
         [COUNTS_FORKS] = "forks", [COUNTS_EXITS] = "exits",
         [COUNTS_WORKED] = "worked", [COUNTS_INSTRUCTIONS] = "instructions",
         [COUNTS_PROGRAMS] = "programs", [COUNTS_SPUN] = "spun",
+        [COUNTS_PRODUCTS] = "products", [COUNTS_DIVISIONS] = "divisions",
+        [COUNTS_READS] = "reads", [COUNTS_WRITES] = "writes",
     };
     for (unsigned i = 0; i < COUNTS_EVENTS; i++)
         name(i, "", plain[i]);
@@ -50,6 +52,7 @@ static void name_all(void) {
     counts.is_counted[COUNTS_WAKES] = hooked(HOOK_WAKE);
     counts.is_counted[COUNTS_FORKS] = hooked(HOOK_FORK);
     counts.is_counted[COUNTS_EXITS] = hooked(HOOK_EXIT);
+    counts.is_counted[COUNTS_READS] = counts.is_counted[COUNTS_WRITES] = hooks.accesses;
     counts.slots = COUNTS_EVENTS;
 }
 
@@ -248,6 +251,27 @@ void counts_block(struct qemu_plugin_tb *tb, size_t instructions, size_t waiting
                                                            waiting);
 }
 
+static void count_access(struct qemu_plugin_insn *insn, int accesses, unsigned slot) {
+    qemu_plugin_register_vcpu_mem_inline_per_vcpu(insn, accesses, QEMU_INLINE_ADD, counts_counter(slot), 1);
+}
+
+// What the program does with numbers and memory.
+static void count_own(struct qemu_plugin_insn *insn, const struct arch_insn *seen) {
+    bool is_store = blocks_arch->stores && blocks_arch->stores(seen);
+    if (blocks_arch->atomic(seen) && !is_store)
+        count(insn, COUNTS_ATOMICS);
+    if (blocks_arch->multiplies(seen))
+        count(insn, COUNTS_PRODUCTS);
+    if (blocks_arch->divides(seen))
+        count(insn, COUNTS_DIVISIONS);
+    if (blocks_arch->kind(seen) == ARCH_PAUSE)
+        count(insn, COUNTS_SPUN);
+    if (!hooks.accesses)
+        return;
+    count_access(insn, QEMU_READS, COUNTS_READS);
+    count_access(insn, QEMU_WRITES, COUNTS_WRITES);
+}
+
 static void count_act(struct qemu_plugin_insn *insn, enum arch_act act) {
     if (act == ARCH_HALTS)
         count(insn, COUNTS_HALTS);
@@ -264,11 +288,8 @@ void counts_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *s
         return;
     if (blocks_arch->kind(seen) == ARCH_CALLS && !hooked(HOOK_SYSCALL) && is_of(OF_PROGRAM))
         call_back(insn, calls, 0);
-    bool is_store = blocks_arch->stores && blocks_arch->stores(seen);
-    if (blocks_arch->atomic(seen) && !is_store && is_of(OF_PROGRAM))
-        count(insn, COUNTS_ATOMICS);
-    if (blocks_arch->kind(seen) == ARCH_PAUSE && is_of(OF_PROGRAM))
-        count(insn, COUNTS_SPUN);
+    if (is_of(OF_PROGRAM))
+        count_own(insn, seen);
     enum arch_act act = blocks_arch->act(seen);
     if (act != ARCH_NO_ACT && is_of(OF_KERNEL))
         count_act(insn, act);

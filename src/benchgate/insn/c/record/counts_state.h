@@ -22,6 +22,10 @@ enum counts_slot {
     COUNTS_WORKED,
     COUNTS_PROGRAMS,
     COUNTS_SPUN,
+    COUNTS_PRODUCTS,
+    COUNTS_DIVISIONS,
+    COUNTS_READS,
+    COUNTS_WRITES,
     COUNTS_EVENTS // from here on: those of the system
 };
 

@@ -14,7 +14,7 @@
 static uint64_t arguments[MOST_DIFFERENT], begun[HOOKS_MOST][LOCKSTEP_MAX]; // 0: none
 
 enum callees_deed callees_deed(const char *event) {
-    static const char letters[] = "dbes";
+    static const char letters[] = "dbets";
     const char *found = event[1] == '_' ? strchr(letters, event[0]) : NULL;
     return found ? (enum callees_deed)(CALLEES_DIFFERS + (found - letters)) : CALLEES_HAPPENS;
 }
@@ -33,6 +33,8 @@ uint64_t callees_count(enum callees_deed deed, unsigned pair, unsigned vcpu) {
     uint64_t since = begun[pair][vcpu], executed = clock_executed(vcpu);
     if (deed == CALLEES_DIFFERS)
         return is_new(guest_argument(vcpu, 0));
+    if (deed == CALLEES_THIRD)
+        return guest_argument(vcpu, 2);
     begun[pair][vcpu] = deed == CALLEES_BEGINS ? executed : 0;
     return deed == CALLEES_ENDS && since ? executed - since : 0;
 }

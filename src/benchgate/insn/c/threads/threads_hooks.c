@@ -171,6 +171,9 @@ static void read_all(struct lines *r, struct hooks *hooks) {
         hook(r, h);
         hooks->has[h->kind] = true;
     }
+    hooks->accesses = lines_next_is(r, "accesses");
+    if (hooks->accesses)
+        lines_single(r, "accesses", 1, 1);
     hooks->restart = UINT32_MAX;
     if (lines_next_is(r, "restart"))
         hooks->restart = (uint32_t)lines_single(r, "restart", 0, HOOKS_FUNCTION - 1);

@@ -7,6 +7,7 @@
 //   interrupt PROGRAM                optional: whether the CPU is in the handler of an interrupt
 //   hook KIND, then `at ADDRESS` once or more, `only blocked` or not, then the programs of the kind, which are
 //                                    optional here; `event NAME`: a kind that only the system knows
+//   accesses 1                       optional: what programs read from memory and write to it is counted
 //   restart NUMBER                   optional: of the system call that goes on with one that a signal interrupted
 //   operation NAME, then `from wake` or nothing, `from call NUMBER` and `from function BEGIN END` (hex), once or
 //                                    more, but after `wake` none is needed; then `to call NUMBER` and
@@ -77,6 +78,7 @@ struct hooks {
     unsigned count;
     bool has[HOOK_KINDS];
     struct hook all[HOOKS_MOST];
+    bool accesses; // of memory by programs
     uint64_t recorder; // the function of the program that records a value in a histogram; 0: not asked for
     uint32_t restart; // the number of the system call that goes on with one that a signal interrupted
     unsigned operations, functions;

@@ -34,7 +34,7 @@ class Arch(ctypes.Structure):
         *((name, ctypes.c_void_p) for name in ("kind", "mark", "jump", "effect")),
         *(
             (name, ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.POINTER(Insn)))
-            for name in ("atomic", "stores", "synchronises")
+            for name in ("atomic", "stores", "multiplies", "divides", "synchronises")
         ),
         ("remaps", Asks),
         ("flow", ctypes.c_void_p),
@@ -82,6 +82,47 @@ ATOMIC = {
     ("arch_arm", "swp x0,x2,[x1]"): (word(0xF8208022), True),
     ("arch_arm", "ldapr x0,[x1]"): (word(0xF8BFC020), False),
     ("arch_arm", "ldr x0,[x1]"): (word(0xF9400020), False),
+}
+
+MULTIPLIES, DIVIDES = "multiplies", "divides"
+ARITHMETIC = {
+    ("arch_x86", "imul %rcx,%rax"): ("480fafc1", MULTIPLIES),
+    ("arch_x86", "imul (%rdi),%r8"): ("4c0faf07", MULTIPLIES),
+    ("arch_x86", "imul $3,%rax,%rax"): ("486bc003", MULTIPLIES),
+    ("arch_x86", "imul $256,%rax,%rax"): ("4869c000010000", MULTIPLIES),
+    ("arch_x86", "mul %rcx"): ("48f7e1", MULTIPLIES),
+    ("arch_x86", "imul %rcx"): ("48f7e9", MULTIPLIES),
+    ("arch_x86", "imul %ecx,%eax"): ("0fafc1", ""),
+    ("arch_x86", "div %ecx"): ("f7f1", DIVIDES),
+    ("arch_x86", "idiv %r8"): ("49f7f8", DIVIDES),
+    ("arch_x86", "divl 8(%rdi)"): ("f77708", DIVIDES),
+    ("arch_x86", "neg %rax"): ("48f7d8", ""),
+    ("arch_x86", "test $1,%rax"): ("48f7c001000000", ""),
+    ("arch_riscv", "mul a0,a0,a1"): (word(0x02B50533), MULTIPLIES),
+    ("arch_riscv", "mulh a0,a0,a1"): (word(0x02B51533), MULTIPLIES),
+    ("arch_riscv", "mulhsu a0,a0,a1"): (word(0x02B52533), MULTIPLIES),
+    ("arch_riscv", "mulhu a0,a0,a1"): (word(0x02B53533), MULTIPLIES),
+    ("arch_riscv", "c.mul a0,a1"): ("4d9d", MULTIPLIES),
+    ("arch_riscv", "mulw a0,a0,a1"): (word(0x02B5053B), ""),
+    ("arch_riscv", "c.subw a0,a1"): ("0d9d", ""),
+    ("arch_riscv", "div a0,a0,a1"): (word(0x02B54533), DIVIDES),
+    ("arch_riscv", "divu a0,a0,a1"): (word(0x02B55533), DIVIDES),
+    ("arch_riscv", "rem a0,a0,a1"): (word(0x02B56533), DIVIDES),
+    ("arch_riscv", "remu a0,a0,a1"): (word(0x02B57533), DIVIDES),
+    ("arch_riscv", "divw a0,a0,a1"): (word(0x02B5453B), DIVIDES),
+    ("arch_riscv", "remuw a0,a0,a1"): (word(0x02B5753B), DIVIDES),
+    ("arch_riscv", "xor a0,a0,a1"): (word(0x00B54533), ""),
+    ("arch_riscv", "sub a0,a0,a1"): (word(0x40B50533), ""),
+    ("arch_arm", "mul x0,x1,x2"): (word(0x9B027C20), MULTIPLIES),
+    ("arch_arm", "madd x0,x1,x2,x3"): (word(0x9B020C20), MULTIPLIES),
+    ("arch_arm", "msub x0,x1,x2,x3"): (word(0x9B028C20), MULTIPLIES),
+    ("arch_arm", "mul w0,w1,w2"): (word(0x1B027C20), ""),
+    ("arch_arm", "umull x0,w1,w2"): (word(0x9BA27C20), ""),
+    ("arch_arm", "udiv x0,x1,x2"): (word(0x9AC20820), DIVIDES),
+    ("arch_arm", "sdiv x0,x1,x2"): (word(0x9AC20C20), DIVIDES),
+    ("arch_arm", "udiv w0,w1,w2"): (word(0x1AC20820), DIVIDES),
+    ("arch_arm", "lsl x0,x1,x2"): (word(0x9AC22020), ""),
+    ("arch_arm", "crc32b w0,w1,w2"): (word(0x1AC24020), ""),
 }
 
 REACH = {
@@ -201,6 +242,13 @@ def test_an_exchange_that_gives_nothing_is_a_store(
     tables: dict[str, Arch], code: int, *, expected: bool
 ) -> None:
     assert tables["arch_riscv"].stores(insn(word(code))) is expected
+
+
+@pytest.mark.parametrize("case", ARITHMETIC, ids=" ".join)
+def test_multiplications_of_64_bits_and_divisions(tables: dict[str, Arch], case: tuple[str, str]) -> None:
+    code, expected = ARITHMETIC[case]
+    found = {name for name in (MULTIPLIES, DIVIDES) if getattr(tables[case[0]], name)(insn(code))}
+    assert found == ({expected} if expected else set())
 
 
 @pytest.mark.parametrize("case", ACTS, ids=" ".join)

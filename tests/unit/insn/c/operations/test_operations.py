@@ -69,7 +69,7 @@ from wake
 to call 202
 end
 """
-FILES = ("operations", "operators", "spans", "returns", "exchanges")
+FILES = ("operations", "operators", "waits", "spans", "returns", "exchanges")
 OTHERS = ("threads_guest", "threads_hooks", "threads_program", "lines", "arch_x86")
 RET, RDTSC = "c3", "0f31"
 READ, WRITE, FORK, EXIT, SIGRETURN, FUTEX, RESTART = 0, 1, 57, 60, 15, 202, 219
@@ -660,6 +660,37 @@ def test_a_clock_read_after_the_post_leaves_the_wake_up_as_long_as_it_was(tmp_pa
     assert lengths(seen, "wakeup") == [f"1 {took} {took} {took}"] * 2
 
 
+@pytest.mark.parametrize(
+    ("comes", "change"),
+    [
+        (True, ("", "")),
+        (False, ("", "")),
+        (True, ("may_be(&best, wait, work->read, work);", "")),
+        (False, ("waits[n].begin = nearest(&waits[n]);", "")),
+    ],
+)
+def test_a_wait_that_found_its_word_set_began_at_the_post_that_comes(
+    tmp_path: Path, comes: bool, change: tuple[str, str]
+) -> None:
+    """The waiter was faster than the call that posts. A second reading, after the call and before the next
+    one, is no post, whatever the value says."""
+    seen = pair(tmp_path, change)
+    seen.reads_clock(1)
+    posted = seen.time[1]
+    if not comes:
+        seen.calls(FUTEX, vcpu=1)
+        seen.reads_clock(1)
+    seen.time[0] = seen.time[1]
+    seen.reads_clock()
+    took, second = seen.time[0] - posted, seen.time[1]
+    records(seen, 0, seen.time[0] - second)
+    if comes:
+        seen.calls(FUTEX, vcpu=1)
+    seen.reads_clock(1)
+    found = lengths(seen, "wakeup")
+    assert (found == [f"1 {took} {took} {took}"] * 2) == (not change[0]), (found, took)
+
+
 def test_a_wake_up_of_which_nothing_was_recorded_is_not_that_of_a_later_value(tmp_path: Path) -> None:
     """In a warm-up."""
     seen = pair(tmp_path)
@@ -682,7 +713,7 @@ def test_a_wake_up_of_which_nothing_was_recorded_is_not_that_of_a_later_value(tm
     ("change", "sleeps", "warm"),
     [
         (("t->last.step == t->step + 1", "true"), False, True),
-        (("far < off", "best == now"), False, True),
+        (("&& off < best->off", ""), False, True),
         (("spans->since = work->since;", ""), True, False),
     ],
 )

@@ -221,8 +221,46 @@ def test_the_whole_run_begins_where_the_program_starts_last(library: Path, tmp_p
     assert "saw whole 0 programs 2" in whole
 
 
+IMUL = ("480fafc1", "486bc003", "4869c000010000", "48f7e1", "48f7e9", "490fafc1")
+DIV = ("f7f1", "48f7f1", "49f7f8", "f77708", "66f7f1")
+NEITHER = ("0fafc1", "48f7d8", "48f7c001000000", "480fb6c1", "486300", "48898f00000000", "4801c8", "90")
+"""imul and mul of 64 bits; div and idiv; a product of 32 bits, neg, test, moves, add and nop. By the
+encodings of the processor's manual."""
+
+
+@pytest.mark.parametrize(
+    ("codes", "name"), [(IMUL, "products"), (DIV, "divisions"), (NEITHER, "")], ids=["imul", "div", "neither"]
+)
+def test_multiplications_and_divisions_by_programs(
+    library: Path, tmp_path: Path, codes: tuple[str, ...], name: str
+) -> None:
+    seen = guest(library, tmp_path)
+    seen.mark(TOTAL_BEGIN, 100)
+    for code in codes:
+        seen.does(code)
+        seen.does(code, KERNEL)
+    seen.mark(TOTAL_END, 200)
+    found = [line for line in seen.report("total") if " products " in line or " divisions " in line]
+    assert found == ([f"saw total 0 {name} {len(codes)}"] if name else [])
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_reads_and_writes_of_programs_where_somebody_asks(library: Path, tmp_path: Path, asked: bool) -> None:
+    seen = guest(library, tmp_path, OBSERVE.replace("end\n", "accesses 1\nend\n") if asked else OBSERVE)
+    accessed = ctypes.c_int.in_dll(seen.library, "accessed")
+    seen.mark(TOTAL_BEGIN, 100)
+    for kind in (1, 2, 3, 1, 0):
+        accessed.value = kind
+        seen.does(NOP)
+        seen.does(NOP, KERNEL)
+    seen.mark(TOTAL_END, 200)
+    found = [line for line in seen.report("total") if " reads " in line or " writes " in line]
+    assert found == (["saw total 0 reads 3", "saw total 0 writes 2"] if asked else [])
+
+
 def test_first_arguments_of_a_function_and_what_lies_between_two(library: Path, tmp_path: Path) -> None:
-    hooks = "hook event d_lock\nat 8000\nhook event b_lock\nat 8000\nhook event e_lock\nat 9000\nend\n"
+    hooks = "hook event d_lock\nat 8000\nhook event b_lock\nat 8000\nhook event e_lock\nat 9000\n"
+    hooks += "hook event t_lock\nat 8000\nend\n"
     seen = guest(library, tmp_path, OBSERVE.replace("end\n", hooks))
     executed = ctypes.c_uint64.in_dll(seen.library, "executed")
     seen.mark(TOTAL_BEGIN, 1)
@@ -234,13 +272,14 @@ def test_first_arguments_of_a_function_and_what_lies_between_two(library: Path, 
         (65, 0x9000, 8),
     ):
         executed.value = now
-        seen.does(NOP, at=at, args=(lock,))
+        seen.does(NOP, at=at, args=(lock, 1, 100 * lock))
     executed.value = 70
     seen.does(NOP, at=0x8000, args=(7,))
     seen.mark(TOTAL_END, 2)
     lines = seen.report()
     assert "saw total 0 events.d_lock 2" in lines
     assert "saw total 0 events.e_lock 35" in lines
+    assert "saw total 0 events.t_lock 1500" in lines
 
 
 def test_what_lies_within_another_pair_is_counted_for_both(library: Path, tmp_path: Path) -> None:
@@ -288,6 +327,8 @@ def test_only_what_could_be_seen_is_said_to_be_counted(library: Path, tmp_path: 
             "worked",
             "programs",
             "spun",
+            "products",
+            "divisions",
             "events.moves",
         )
     ]
