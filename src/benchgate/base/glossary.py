@@ -203,7 +203,7 @@ TERMS = (
     ),
     GlossaryTerm(
         "verdict",
-        "What a gate says: PASS, FAIL, INCONCLUSIVE, INVALID or SKIP.",
+        "What a gate says of its figures, in one of five words, each of which `benchgate docs` explains.",
         "read-a-verdict",
         ("verdicts",),
     ),
