@@ -26,8 +26,8 @@ def ratios(
     lengths: Mapping[str, float], runs: int, *, at_once: int, earlier: Mapping[str, float], load: float = 1.0
 ) -> list[float]:
     """Each time left that was forecast for all that is to come, while that was at least a tenth of the
-    session, over the true one. Rows come one after the other; a run lasts between 0.9 and 1.1 of its length, times the
-    load. What is forecast as the least time is never more than 1.5 times the true one."""
+    session, over the true one. Rows come one after the other; a run lasts between 0.9 and 1.1 of its length,
+    times the load. What is forecast as the least time is never more than 1.5 times the true one."""
     forecast = Forecast(earlier)
     draw = random.Random(1)
     for cell in lengths:

@@ -16,7 +16,8 @@ def look(*counters: int, halted: int = 0) -> str:
     """On x86-64; `halted`: the number of CPUs, from the last one, that halt."""
     first_halted = len(counters) - halted
     return "".join(
-        f"\nCPU#{cpu}\nRAX=0000000000000001 RBX=0\nRIP={at:016x} RFL=00000246 CPL=0 HLT={int(cpu >= first_halted)}\n"
+        f"\nCPU#{cpu}\nRAX=0000000000000001 RBX=0\n"
+        f"RIP={at:016x} RFL=00000246 CPL=0 HLT={int(cpu >= first_halted)}\n"
         "CS =0008 0000000000000000 ffffffff 00af9b00\n"
         for cpu, at in enumerate(counters)
     )
