@@ -474,7 +474,8 @@ def _when(promise: Promise) -> str:
 
 def words() -> str:
     paths = {path.stem: path for path in sorted((data_root() / "docs").glob("*/*.md"))}
-    rows = [(term.word, cell(term.meaning), _more(paths[term.page])) for term in glossary.TERMS]
+    terms = (*glossary.TERMS, *glossary.OUTCOMES.values())
+    rows = [(term.word, cell(term.meaning), _more(paths[term.page])) for term in terms]
     told = (
         f"{SAYS} `base/glossary.py`. `benchgate docs WORD` prints one. The words of those who change "
         "benchgate are in ARCHITECTURE.md."

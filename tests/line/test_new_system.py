@@ -103,6 +103,14 @@ def test_a_guest_that_spins_in_its_firmware_is_named(
     assert "its CPU stays in the firmware loop.bin: that may not know this CPU model" in said
 
 
+def test_a_kernel_that_spins_is_told_where(
+    kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert new_system(kernel, tmp_path / "mine.yaml", "--append", "lie=spins", "--machine", "q35") == 0
+    said = capsys.readouterr().err
+    assert "it prints nothing more, and its CPU spins: wait_for_disk (0x" in said
+
+
 def test_a_kernel_that_repeats_itself_came_up_on_no_machine(
     kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

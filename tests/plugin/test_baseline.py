@@ -144,7 +144,9 @@ def test_figures_that_a_gate_refused_are_accepted_only_by_name(
     assert f"--despite {name}" in (said := refused(capsys, *accept)), said
     assert "a gate refused these figures (1 verdict): FAIL: primes" in said
     assert "the file has all of its cells" in refused(capsys, *accept, "--add")
-    assert "no verdict of these cells" in refused(capsys, *accept, "--despite", name, "--despite", "other")
+    said = refused(capsys, *accept, "--despite", name, "--despite", "other")
+    assert "other: no verdict of these cells" in said
+    assert f"those that are: {name}\n" in said
     assert kept.read_bytes() == good
     assert cli.main([*accept, "--despite", name]) == 0
     said = capsys.readouterr().out

@@ -203,8 +203,7 @@ TERMS = (
     ),
     GlossaryTerm(
         "verdict",
-        "What a gate says: that it holds, that it does not, that the runs do not decide, that no figure can "
-        "be believed, or that nothing was measured.",
+        "What a gate says of its figures, in one of five words, each of which `benchgate docs` explains.",
         "read-a-verdict",
         ("verdicts",),
     ),
@@ -242,13 +241,14 @@ _SAYS = {
     "PASS": "The gate holds, whatever the noise of these runs did.",
     "FAIL": "The gate does not hold, whatever the noise of these runs did.",
     "INCONCLUSIVE": "The runs do not decide on which side of its threshold the figure is.",
-    "INVALID": "The figures contradict each other or the machine, or an answer is wrong.",
-    "SKIP": "Nothing was measured, for the reason that follows, so nothing was decided.",
+    "INVALID": "The figures contradict each other or the machine, or an answer is wrong: none is believed.",
+    "SKIP": "Nothing was decided, for the reason that follows.",
 }
 OUTCOMES = MappingProxyType(
     {name: GlossaryTerm(name, says, "read-a-verdict") for name, says in _SAYS.items()}
 )
-"""What a verdict can be. They are asked for, and not linked where they stand: that is everywhere."""
+"""What a verdict can be. They are asked for and documented, and not linked where they stand: that is
+everywhere."""
 WORDS: Mapping[str, GlossaryTerm] = MappingProxyType({term.word: term for term in TERMS})
 _FORMS: Mapping[str, GlossaryTerm] = MappingProxyType(
     {form: term for term in TERMS for form in (term.word, *term.forms)}

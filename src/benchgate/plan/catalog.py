@@ -95,6 +95,8 @@ def _path_for(kind: str, word: str) -> str:
     """Says how to give a path instead of a name. A word without a slash is a name, even of a folder."""
     if kind == "workload" and Path(word, WORKLOAD_FILE).is_file():
         return f"write `./{word}` for the folder of that name that is here"
+    if kind == "system" and "=" in word:
+        return "write a system's settings behind a colon (`kernel:profile=debug`)"
     return "give the path of a YAML file"
 
 

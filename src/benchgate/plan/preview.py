@@ -12,7 +12,7 @@ from benchgate.base.cells import Lane
 from benchgate.base.gates import SMALLEST_LOOK, VERIFIED, Policy
 from benchgate.base.system.script import values_of
 from benchgate.base.text import counted
-from benchgate.base.workload.metrics import NS, SHARE, every_metric, time_size
+from benchgate.base.workload.metrics import every_metric, number, threshold_text
 from benchgate.plan import choice
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, PlannedGate, SweepPlan, run_order, runs_of, warmups_of
@@ -99,13 +99,9 @@ def _bound(planned: PlannedGate, bound: float) -> str:
     """In the unit of the figure: `1.9`, `20 ms`, `5%`."""
     gate, metric = planned.gate, every_metric(planned.arm.workload.metrics).get(planned.gate.metric)
     if planned.base is not None or gate.baseline or metric is None:
-        return f"{bound:g}"
-    if metric.unit == SHARE:
-        return f"{100 * bound:.6g}%"
-    if gate.setting("unit") == NS or (metric.unit == NS and not metric.is_window):
-        size, name = time_size(bound)
-        return f"{bound / size:g} {name}"
-    return f"{bound:,.15g} {'' if metric.is_window else metric.unit}".rstrip()
+        return number(bound)
+    unit = gate.setting("unit") or ("" if metric.is_window else metric.unit)
+    return threshold_text(bound, unit)
 
 
 def estimate_s(sweep: SweepPlan, options: Options, policy: Policy) -> float:

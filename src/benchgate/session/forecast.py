@@ -3,9 +3,10 @@ sessions.
 
 Takes when runs are expected, begin and end, by a clock that never goes back; gives seconds. A run takes as
 long as those of its cell did in this session, at the pace of the last runs, because the host's load changes;
-else as in the last session with this cell, scaled by what the cells that both sessions have took here; else
-as long as the last runs did, because rows that stand beside each other are alike. Runs beside each other, and
-pauses between runs, are in the share of the time in which runs were under way. `earlier_runs` reads the
+else as in the last session with this cell, scaled by what the cells that both sessions have took here. Of
+another cell nothing is known, because rows may be unlike: what is given is then the least time, without that
+cell's runs. Runs beside each other, and pauses between runs, are in the share of the time in which runs were
+under way. `earlier_runs` reads the
 sessions below a folder of reports, whose files are untrusted: what cannot be read counts as absent. Nothing
 fails.
 """
@@ -29,6 +30,13 @@ _MOST_FILES = 2_000
 _MOST_BYTES = 1 << 20
 Run = tuple[str, str]
 """A cell, and a run of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    seconds: float
+    is_all: bool
+    """False if runs are to come of whose length nothing is known: they are not in the seconds."""
 
 
 @dataclass
@@ -59,31 +67,39 @@ class Forecast:
     def end(self, run: Run, now_s: float) -> None:
         """A run that did not begin, because an earlier session made it, says nothing about others."""
         cell = run[0]
-        self._expected[cell if self._expected[cell] > 0 else ""] -= 1
+        self._expected[self._kind(cell)] -= 1
         if run in self._under_way:
             took_s = now_s - self._under_way.pop(run)
             self._took.setdefault(cell, []).append(took_s)
             self._recent.append((cell, took_s))
 
-    def left_s(self, now_s: float) -> float | None:
-        """None as long as nothing is known of any run."""
+    def _kind(self, cell: str) -> str:
+        """As what the next run of the cell is expected: as its own, or as any."""
+        return cell if self._expected[cell] > 0 else ""
+
+    def left(self, now_s: float) -> Left | None:
+        """None as long as nothing is known of any run that is to come."""
         lengths = self._lengths()
         if self._began_s is None or not lengths or now_s <= self._began_s:
             return None
         last = [took_s for _, took_s in self._recent] or list(lengths.values())
-        usual = sum(last) / len(last)
+        lengths[""] = sum(last) / len(last)
         busy = sum(sum(times) for times in self._took.values())
         begun: Counter[str] = Counter()
-        rests = [0.0]
+        rests: list[float] = []
         for (cell, _), since in self._under_way.items():
-            length, passed = lengths.get(cell, usual), now_s - since
+            kind, passed = self._kind(cell), now_s - since
+            length = lengths.get(cell, lengths.get(kind, 0.0))
             busy += passed
             rests.append(max(length - passed, OVERDUE * length))
-            begun[cell] += 1
-        for cell, runs in self._expected.items():
-            rests += [lengths.get(cell, usual)] * max(0, runs - begun[cell])
+            begun[kind] += 1
+        coming = {cell: runs - begun[cell] for cell, runs in self._expected.items() if runs > begun[cell]}
+        for cell, runs in coming.items():
+            rests += [lengths.get(cell, 0.0)] * runs
+        if not any(rests):
+            return None
         together = sum(rests) * (now_s - self._began_s) / busy if busy else 0.0
-        return max(together, *rests)
+        return Left(max(together, *rests), coming.keys() | begun.keys() <= lengths.keys())
 
     def _lengths(self) -> dict[str, float]:
         """Seconds of a run of each cell of which something is known."""

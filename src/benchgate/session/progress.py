@@ -135,8 +135,10 @@ class Progress:
         return f"[{min(self.done + 1, self.total)}/{self.total}] " if self.total else ""
 
     def _left(self) -> str:
-        left = self.forecast.left_s(time.monotonic()) if self.done < self.total else None
-        return "" if left is None else f" (about {seconds(left)} left)"
+        left = self.forecast.left(time.monotonic()) if self.done < self.total else None
+        if left is None:
+            return ""
+        return f" ({'about' if left.is_all else 'at least'} {seconds(left.seconds)} left)"
 
     def _clear(self) -> None:
         if self._shown:

@@ -128,6 +128,12 @@ def test_an_invalid_workload_file_is_refused(tmp_path: Path, before: str, after:
         catalog.load_workload(str(path))
 
 
+@pytest.mark.parametrize("word", ["kernel,fault=half", "kernel.fault=half"])
+def test_settings_behind_another_sign_than_a_colon_are_told_how(word: str) -> None:
+    with pytest.raises(CatalogError, match=r"settings behind a colon \(`kernel:profile=debug`\)"):
+        catalog.load_system(word)
+
+
 def test_the_error_for_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(CatalogError, match=r"system `linus` is not known; did you mean `linux`\? there are "):
         catalog.load_system("linus")

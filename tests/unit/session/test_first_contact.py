@@ -9,12 +9,21 @@ from typing import Any
 import pytest
 
 from benchgate import cli
+from benchgate.base.errors import BenchgateError
 from benchgate.base.system.systems import System
 from benchgate.build.kernel_file import look
 from benchgate.session import first_contact
-from benchgate.session.first_contact import FirstContactResult, _with_more, advice
+from benchgate.session.first_contact import (
+    FirstContactRequest,
+    FirstContactResult,
+    _tried_out,
+    _with_more,
+    advice,
+)
 from benchgate.session.first_contact.candidates import GuestWords, candidates
+from benchgate.session.first_contact.guesses import guesses
 from benchgate.session.first_contact.listening import BootObservation, ListeningEnd
+from benchgate.session.first_contact.proposal import Proposal
 from tests.unit.build.test_kernel_file import I386, MULTIBOOT, elf
 
 WAITING = BootObservation(1, ListeningEnd.QUIET, "start hart 1\n")
@@ -103,6 +112,32 @@ def test_the_test_that_is_shown_fits_the_kernel(
     said = capsys.readouterr().out
     assert shown in said
     compile(said[said.index("import pytest") :], "shown", "exec")
+
+
+@pytest.mark.parametrize(
+    ("refused_with", "scales"),
+    [({1, 2}, False), ({2}, False), (set(), True), (None, True)],
+    ids=["both", "two", "none", "no clock here"],
+)
+def test_after_a_run_that_is_no_result_no_speedup_is_proposed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused_with: set[int] | None, scales: bool
+) -> None:
+    def counted(_: object, __: System, cpus: int, ___: object) -> tuple[str, str]:
+        if refused_with is None:
+            raise BenchgateError("no instruction clock here")
+        return ("the window never ended", "") if cpus in refused_with else ("", "counted")
+
+    path = tmp_path / "mine.elf"
+    path.write_bytes(elf(I386, 32, body=MULTIBOOT))
+    order = FirstContactRequest(path, GuestWords("mine", tmp_path / "mine.yaml"), "", (), 60.0, None)
+    system = candidates(look(path), "x86_64", order.given)[0]
+    boots = {
+        cpus: BootObservation(cpus, ListeningEnd.EXITED, f"{cpus} CPUs up\nbegin\nsum=4711\nend\n", status=0)
+        for cpus in (1, 2, 4)
+    }
+    monkeypatch.setattr(first_contact, "counted_run", counted)
+    result = _tried_out(order, Proposal(system, "a kernel", guesses(boots)), print)
+    assert result.scales == scales
 
 
 def test_a_kernel_that_prints_nothing_is_told_how_to_print() -> None:

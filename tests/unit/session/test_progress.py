@@ -70,6 +70,21 @@ def test_waiting_before_the_first_run_is_not_in_the_estimate(monkeypatch: pytest
     assert "(about 4 s left)" in stream.getvalue()
 
 
+def test_a_row_of_unknown_length_makes_the_time_left_the_least(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    stream = io.StringIO()
+    progress = Progress(stream, live=False)
+    for row in ("a-smp1", "b-smp1"):
+        progress.expect(2, row)
+    for row in ("a-smp1", "a-smp1", "b-smp1"):
+        progress.phase(row, f"at {now[0]}", "booting")
+        now[0] += 5.0 if row == "a-smp1" else 90.0
+        progress.ended(row, f"at {now[0] - 5}" if row == "a-smp1" else "at 10.0", "1.0 s")
+    shown = [line.partition("1.0 s")[2] for line in stream.getvalue().splitlines()]
+    assert shown == [" (at least 5 s left)", "", " (about 1 min 30 s left)"]
+
+
 def test_runs_that_are_not_made_are_not_waited_for() -> None:
     stream = io.StringIO()
     progress = Progress(stream, live=False)

@@ -39,6 +39,21 @@ def time_size(ns: float) -> tuple[float, str]:
     return next((size for size in TIME_SIZES if ns >= size[0]), TIME_SIZES[-1])
 
 
+def number(value: float) -> str:
+    """A threshold with as few digits as possible, and without an exponent."""
+    return f"{value:.0f}" if value >= 1000 and float(value).is_integer() else f"{value:.6g}"
+
+
+def threshold_text(value: float, unit: str) -> str:
+    """A threshold in the unit of its figure, as plans, gates and errors say it: `1.9`, `20 ms`, `5%`."""
+    if unit == SHARE:
+        return f"{number(100 * value)}%"
+    if unit == NS:
+        size, name = time_size(value)
+        return f"{number(value / size)} {name}"
+    return f"{number(value)} {unit}".rstrip()
+
+
 class MetricKind(StrEnum):
     TIME = "time"
     """A length in ns: `of`, which is in the guest's unit, or the window. If `per` is given, the length is per

@@ -13,11 +13,10 @@ from dataclasses import replace
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import CapacityBound, Gate, GateInput, Policy, Ruling
 from benchgate.base.statistics.stats import Interval
-from benchgate.base.workload.metrics import Metric
+from benchgate.base.workload.metrics import Metric, number
 from benchgate.judge.gates import looks, speedup, two_arms
 from benchgate.judge.gates.figures import GateFigures
 from benchgate.judge.gates.looks import GateQuestion, require_between, require_one_bound, rule_of
-from benchgate.judge.gates.wording import number
 
 KIND = "efficiency"
 

@@ -12,12 +12,12 @@ from functools import partial
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Word
-from benchgate.base.workload.metrics import SHARE, Metric
+from benchgate.base.workload.metrics import SHARE, Metric, number
 from benchgate.judge.gates import figures, groups, looks
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import GateFigures, in_time, of_median, unusable
 from benchgate.judge.gates.looks import GateQuestion, require_one_bound, rule_of
-from benchgate.judge.gates.wording import number, printed_step, reason, subject
+from benchgate.judge.gates.wording import printed_step, reason, subject
 
 KIND = "limit"
 

@@ -20,17 +20,15 @@ from benchgate.base.statistics.stats import Interval
 from benchgate.base.system import arch
 from benchgate.base.system.machines import unit_on
 from benchgate.base.text import counted, with_interval
-from benchgate.base.workload.metrics import MOST_SETTLING, NS, SETTLING, SHARE
+from benchgate.base.workload.metrics import MOST_SETTLING, NS, SETTLING, SHARE, number, threshold_text
 from benchgate.judge.gates.arm_checks import early, ended
 from benchgate.judge.gates.figures import GateFigures
 from benchgate.judge.gates.wording import (
     digits,
-    number,
     percent_span,
     reason,
     span,
     subject,
-    time,
     time_span,
     verdict,
 )
@@ -249,12 +247,10 @@ def _plain(seen: GateFigures, limit: float, unit: str) -> str:
     return f"{span(seen.value, seen.interval, limit, least)} {unit}".rstrip()
 
 
-def threshold_text(gate: Gate, seen: GateFigures) -> str:
+def limit_text(gate: Gate, seen: GateFigures) -> str:
     """A threshold without a unit has that of the figure before it; a time has a unit of its own."""
     unit = "" if seen.is_ratio else unit_on(gate.cell.system, seen.unit)
-    if unit == SHARE:
-        return f"{number(seen.threshold * 100)}%"
-    return time(seen.threshold) if unit == NS else number(seen.threshold)
+    return threshold_text(seen.threshold, unit if unit in (SHARE, NS) else "")
 
 
 def conditions(gate: Gate, seen: GateFigures) -> str:
@@ -265,7 +261,7 @@ def conditions(gate: Gate, seen: GateFigures) -> str:
 def compared(gate: Gate, seen: GateFigures, sign: str) -> str:
     """The figure with its threshold and conditions."""
     shown = figure_text(gate, seen, seen.threshold)
-    said = f"{shown} {sign} {threshold_text(gate, seen)} {conditions(gate, seen)}"
+    said = f"{shown} {sign} {limit_text(gate, seen)} {conditions(gate, seen)}"
     return f"{said}; {seen.groups}" if seen.groups else said
 
 
@@ -283,7 +279,7 @@ def unresolved(gate: Gate, seen: GateFigures, arms: Iterable[Arm]) -> str:
     shown = figure_text(gate, seen, seen.threshold)
     what = (
         f"{shown}, and {cause} can have changed it by {seen.blur:.1%}, so it is "
-        f"not resolved from {threshold_text(gate, seen)} {conditions(gate, seen)}"
+        f"not resolved from {limit_text(gate, seen)} {conditions(gate, seen)}"
     )
     return reason(Word.INCONCLUSIVE, what, advice)
 
@@ -297,13 +293,13 @@ def _waiting(arms: Iterable[Arm]) -> str:
 
 
 def between_groups(gate: Gate, seen: GateFigures) -> str:
-    text, limit = figure_text(gate, seen, seen.threshold), threshold_text(gate, seen)
+    text, limit = figure_text(gate, seen, seen.threshold), limit_text(gate, seen)
     what = f"{text}, but {limit} lies between groups: {seen.groups} {conditions(gate, seen)}"
     return reason(Word.INCONCLUSIVE, what, seen.difference)
 
 
 def undecided(gate: Gate, measured: GateInput, seen: GateFigures) -> str:
-    text, limit = figure_text(gate, seen, seen.threshold), threshold_text(gate, seen)
+    text, limit = figure_text(gate, seen, seen.threshold), limit_text(gate, seen)
     advice = "use a quieter host, or --clock insn"
     if seen.misfit:
         why, advice = f"but {seen.misfit}", "gate the speedup or the efficiency of each CPU count instead"

@@ -18,12 +18,12 @@ from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.runs import Measurement
 from benchgate.base.statistics.stats import Interval
 from benchgate.base.text import counted
-from benchgate.base.workload.metrics import Metric
+from benchgate.base.workload.metrics import Metric, number
 from benchgate.judge.gates import baseline_checks, figures, looks, two_arms
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import RATIO, GateFigures
 from benchgate.judge.gates.looks import GateQuestion, rule_of
-from benchgate.judge.gates.wording import informing, number, reason, subject
+from benchgate.judge.gates.wording import informing, reason, subject
 
 KIND = "regression"
 

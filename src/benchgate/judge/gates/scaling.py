@@ -20,13 +20,13 @@ from benchgate.base.runs import Measurement
 from benchgate.base.statistics.laws import Law, Model, ScalingFit, peak_of
 from benchgate.base.statistics.stats import Interval
 from benchgate.base.text import suggestion
-from benchgate.base.workload.metrics import Metric
+from benchgate.base.workload.metrics import Metric, number
 from benchgate.judge.fits import fit_of, residuals, times
 from benchgate.judge.gates import figures, groups, looks, two_arms
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import GateFigures, dependence
 from benchgate.judge.gates.looks import GateQuestion, require_between, require_one_bound, rule_of
-from benchgate.judge.gates.wording import number, printed_step, where_time_goes
+from benchgate.judge.gates.wording import printed_step, where_time_goes
 
 KIND = "scaling"
 SERIAL, PEAK = "serial", "peak"

@@ -16,12 +16,12 @@ from benchgate.base.runs import Measurement
 from benchgate.base.statistics.stats import bootstrap
 from benchgate.base.system.comparable import conditions_of
 from benchgate.base.system.machines import IDEAL
-from benchgate.base.workload.metrics import Metric, MetricDirection
+from benchgate.base.workload.metrics import Metric, MetricDirection, number
 from benchgate.judge.gates import figures, groups, looks, used_cpus
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import GateFigures
 from benchgate.judge.gates.looks import require_between
-from benchgate.judge.gates.wording import number, reason, subject
+from benchgate.judge.gates.wording import reason, subject
 
 _SLOWED = "the base arm was slowed down or the clock is wrong: compare the foreign time of both arms"
 _HIDDEN = (

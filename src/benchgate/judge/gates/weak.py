@@ -15,12 +15,11 @@ from functools import partial
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Policy, Ruling
 from benchgate.base.statistics.stats import bootstrap
-from benchgate.base.workload.metrics import Metric, MetricDirection
+from benchgate.base.workload.metrics import Metric, MetricDirection, number
 from benchgate.judge.gates import looks, speedup, two_arms
 from benchgate.judge.gates.efficiency import check_limits, host_share, scaled
 from benchgate.judge.gates.figures import GateFigures
 from benchgate.judge.gates.looks import GateQuestion, require_one_bound, rule_of
-from benchgate.judge.gates.wording import number
 
 KIND = "weak"
 NAME = "weak efficiency"

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from benchgate.base.gates import Arm, Gate, Ruling, Verdict, Word
 from benchgate.base.statistics.stats import VISIBLE_STEP, Interval
 from benchgate.base.text import one_line
-from benchgate.base.workload.metrics import NS, SeenBy, time_size
+from benchgate.base.workload.metrics import SeenBy, threshold_text, time_size
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
 LONGEST = 600
@@ -47,12 +47,6 @@ def time_span(value: float, interval: Interval, threshold: float) -> str:
     return f"{span(value / size, ends, threshold / size, max(decimals, 0))} {name}"
 
 
-def time(ns: float) -> str:
-    """A threshold in as few digits as possible: `5 us`."""
-    size, name = time_size(ns)
-    return f"{number(ns / size)} {name}"
-
-
 def digits(interval: Interval) -> int:
     """How many decimals show the length of the interval of a small figure."""
     length = interval.high - interval.low
@@ -63,12 +57,7 @@ def printed_step(step: float, samples: Sequence[float], unit: str) -> str:
     """`printed in steps of 10 ms`; empty if the steps are too small to show in the interval of a ratio."""
     if step <= VISIBLE_STEP * min(samples):
         return ""
-    return f"printed in steps of {time(step) if unit == NS else f'{number(step)} {unit}'}"
-
-
-def number(value: float) -> str:
-    """A threshold with as few digits as possible, and without an exponent."""
-    return f"{value:.0f}" if value >= WHOLE and value.is_integer() else f"{value:.6g}"
+    return f"printed in steps of {threshold_text(step, unit)}"
 
 
 def subject(gate: Gate) -> str:

@@ -55,6 +55,15 @@ def tag(name: str, /, *children: Child, **attributes: Attribute) -> Html:
     return Html(f"<{start}>{inner}</{name}>")
 
 
+_CODE = re.compile(r"`([^`]+)`")
+
+
+def prose(text: str) -> Html:
+    """A sentence, whose words between backticks are code."""
+    pieces = _CODE.split(text)
+    return join([tag("code", piece) if n % 2 else piece for n, piece in enumerate(pieces)])
+
+
 def rect(x: float, y: float, wide: float, high: float, *inside: Child, **paint: Attribute) -> Html:
     return tag("rect", *inside, x=x, y=y, width=wide, height=high, **paint)
 

@@ -144,7 +144,10 @@ def _require_named(
         and accepted.intersection(cells.get(verdict.id, accepted))
     }
     if unknown := [name for name in asked.despite if name not in refused]:
-        raise UsageError(f"--despite {unknown[0]}: no verdict of these cells with this id is FAIL or INVALID")
+        known = f"those that are: {', '.join(map(shlex.quote, refused))}" if refused else "none is"
+        raise UsageError(
+            f"--despite {unknown[0]}: no verdict of these cells with this id is FAIL or INVALID; {known}"
+        )
     unnamed = {name: verdict for name, verdict in refused.items() if name not in asked.despite}
     if unnamed:
         first = next(iter(unnamed.values()))

@@ -70,7 +70,7 @@ class FirstContactResult:
     workload: str
     """What the system can run, as a test's mark names it."""
     scales: bool = True
-    """True if it runs with 2 CPUs."""
+    """False if a run with 2 CPUs is known to be no result."""
     seen: tuple[str, ...] = ()
     """What the machine counted in one run of it, and what a workload of it could promise; or why not."""
 
@@ -118,7 +118,8 @@ def _proposed(order: FirstContactRequest, file: KernelFile, arch: str, say: Say,
 
 def _tried_out(order: FirstContactRequest, proposal: Proposal, say: Say) -> FirstContactResult:
     """Makes runs of the finished system. If one with two CPUs is refused and one with one CPU is not, only
-    one CPU works, and nothing is proposed for more. A run that cannot be made fails nothing."""
+    one CPU works. Nothing is proposed for more CPUs than a run was a result with. A run that cannot be made
+    fails nothing."""
     result = _result(order, proposal.text, SELFTEST)
     system = systemfile.parse(result.text, order.given.out, {})
     try:
@@ -131,8 +132,10 @@ def _tried_out(order: FirstContactRequest, proposal: Proposal, say: Say) -> Firs
                 )
                 refused = ""
     except BenchgateError as error:
-        refused, seen = f"The machine was not asked what it saw: {error}", ""
-    return replace(result, seen=(f"# {one_line(refused)}",) if refused else tuple(seen.splitlines()))
+        return replace(result, seen=(f"# {one_line(f'The machine was not asked what it saw: {error}')}",))
+    if refused:  # a gate would be INVALID
+        return replace(result, scales=False, seen=(f"# {one_line(refused)}",))
+    return replace(result, seen=tuple(seen.splitlines()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,10 +248,11 @@ def _how_it_went(boot: BootObservation) -> str:
     ended = "by a reset or a triple fault" if "guest-reset" in boot.ends else f"with status {boot.status}"
     typed = [f"`{step.line}`: {step.how}" for step in boot.steps]
     silent = "it prints nothing more" if boot.text.strip() else "it printed nothing on the serial port"
+    spins = f", and its CPU spins: {boot.note}" if boot.note else ""
     return {
         ListeningEnd.PROMPT: "; ".join([f"it waits at its prompt `{boot.prompt}`", *typed]),
         ListeningEnd.EXITED: f"it ended QEMU {ended}",
-        ListeningEnd.QUIET: silent,
+        ListeningEnd.QUIET: f"{silent}{spins}",
         ListeningEnd.REPEATS: f"it printed nothing but {boot.note} any more, and was stopped",
         ListeningEnd.FIRMWARE: f"it prints nothing more, and its CPU stays in the firmware {boot.note}: that "
         "may not know this CPU model (try another one by --cpu), or have nothing to boot",

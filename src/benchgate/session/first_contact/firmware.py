@@ -24,10 +24,10 @@ _BELOW_1M = range(0xE0000, 0x100000)
 
 def stays_in_firmware(qmp: Qmp, argv: Sequence[str]) -> str:
     try:
-        roms = list(firmware_in(_monitor(qmp, "info roms"), argv))
+        roms = list(firmware_in(monitor(qmp, "info roms"), argv))
         names = set[str]()
         for _ in range(_LOOKS if roms else 0):
-            names.add(place_of(_monitor(qmp, "info registers"), roms))
+            names.add(place_of(monitor(qmp, "info registers"), roms))
             if "" in names:
                 return ""
             time.sleep(_APART_S)
@@ -52,13 +52,18 @@ _OF_GUEST = {"-kernel", "-initrd", "-dtb"}
 
 def place_of(registers: str, roms: Sequence[tuple[range, str]]) -> str:
     """In which of them the program counter is; empty: in none."""
-    counter, segment = _COUNTER.search(registers), _SEGMENT.search(registers)
-    if counter is None:
-        return ""
-    at = int(counter[1], 16) + (int(segment[1], 16) if segment else 0)
+    at = counter_of(registers)
     return next((name for place, name in roms if at in place), "")
 
 
-def _monitor(qmp: Qmp, line: str) -> str:
+def counter_of(registers: str) -> int | None:
+    """The address of the program counter of one CPU."""
+    counter, segment = _COUNTER.search(registers), _SEGMENT.search(registers)
+    if counter is None:
+        return None
+    return int(counter[1], 16) + (int(segment[1], 16) if segment else 0)
+
+
+def monitor(qmp: Qmp, line: str) -> str:
     answer = qmp.execute("human-monitor-command", {"command-line": line})
     return (answer if isinstance(answer, str) else "").replace("\r\n", "\n")

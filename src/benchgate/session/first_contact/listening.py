@@ -25,6 +25,7 @@ from benchgate.run.console import FloodError
 from benchgate.run.guest import RunningGuest, boot_interactive
 from benchgate.run.suspicion import Repetition, Suspicion
 from benchgate.session.first_contact.firmware import stays_in_firmware
+from benchgate.session.first_contact.spinning import where_it_spins
 
 Show = Callable[[str], None]
 _UTF8 = codecs.getincrementaldecoder("utf-8")
@@ -104,7 +105,8 @@ class BootObservation:
     text: str
     """What it printed until then, as plain text."""
     note: str = ""
-    """What is repeated, the line that looks like a panic, the firmware's file, or why QEMU did not start."""
+    """What is repeated, the line that looks like a panic, the firmware's file, where a CPU spins, or why QEMU
+    did not start."""
     status: int | None = None
     """QEMU's exit status if the guest ended it, by itself or after the last typed line."""
     ends: tuple[str, ...] = ()
@@ -139,6 +141,9 @@ class _Listener:
     looked: int = -1
     """How long the text was when it was last asked where the guest is."""
 
+    spins: str = ""
+    """Where its CPUs are, if it computed until it was taken to be quiet."""
+
     woken: bool = False
     """True if an empty line was sent to a guest that had printed no prompt."""
     heard: list[tuple[int, float]] = field(default_factory=list)
@@ -164,6 +169,7 @@ class _Listener:
             elif self._is_in_firmware(self.used() - used):
                 return ListeningEnd.FIRMWARE
             elif self._has_waited(time.monotonic() - began, self.used() - used):
+                self._look_where(self.used() - used)
                 return self._unless_suspect(ListeningEnd.QUIET)
             if self.is_over:
                 return ListeningEnd.BUSY if piece else self._unless_suspect(ListeningEnd.QUIET)
@@ -175,6 +181,11 @@ class _Listener:
         self.looked = len(self.text)
         self.firmware = stays_in_firmware(self.guest.qmp, self.guest.spec.argv)
         return bool(self.firmware)
+
+    def _look_where(self, used: float) -> None:
+        """Of a guest that has computed for so long, and does not wait at what may be a prompt."""
+        computes = used >= _AFTER_OUTPUT.computing_s
+        self.spins = where_it_spins(self.guest.qmp, self.guest.spec.argv) if computes else ""
 
     def _unless_suspect(self, stop: ListeningEnd) -> ListeningEnd:
         """A kernel that panics may wait for ever, or switch its machine off."""
@@ -199,6 +210,7 @@ class _Listener:
             ListeningEnd.REPEATS: self.repeated,
             ListeningEnd.SUSPECT: self.suspicion.line,
             ListeningEnd.FIRMWARE: self.firmware,
+            ListeningEnd.QUIET: self.spins,
         }
         return notes.get(stop, "")
 

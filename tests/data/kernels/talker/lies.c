@@ -3,6 +3,7 @@
 //
 //   at the start      false-prompt     prompts in its boot log, and throws away what is then typed
 //                     dots             prints one byte for ever
+//                     spins            waits for ever for a disk that does not come
 //                     reboots          resets before its prompt
 //   CPUs              one-cpu          starts no other CPU, and says that all are up
 //                     constant         one CPU does all of the work; the figure is computed from its
@@ -43,7 +44,16 @@ bool lie(const char *name) {
     return word_is("lie", name);
 }
 
+static void __attribute__((noinline)) wait_for_disk(void) {
+    for (;;)
+        bench_relax();
+}
+
 void lie_at_boot(void) {
+    if (lie("spins")) {
+        text("talker: waiting for the disk\n");
+        wait_for_disk();
+    }
     if (lie("false-prompt")) {
         text("$ ");
         while (input_byte() < 0)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchgate.render.page.html import Html, join, number, tag
+from benchgate.render.page.html import Html, join, number, prose, tag
 from tests import pagekit
 
 
@@ -59,3 +59,17 @@ def test_any_text_is_read_back_as_text(text: str) -> None:
     if text.isprintable():
         assert page.text == text
         assert element.get("title") == text
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("run `pytest --plan` first", "run <code>pytest --plan</code> first"),
+        ("`a`, `<b>`", "<code>a</code>, <code>&lt;b&gt;</code>"),
+        ("no end of `this <i>", "no end of `this &lt;i&gt;"),
+        ("``", "``"),
+        ("", ""),
+    ],
+)
+def test_words_between_backticks_are_code(said: str, shown: str) -> None:
+    assert prose(said) == shown

@@ -19,7 +19,7 @@ from benchgate.base.workload.metrics import WINDOWS
 from benchgate.plan.mark_table import OWN_FIGURE
 from benchgate.render.figures import ArmFigures, ArmSeries
 from benchgate.render.page.chapters.runs import replay_command
-from benchgate.render.page.html import Html, join, tag
+from benchgate.render.page.html import Html, join, prose, tag
 from benchgate.render.page.page_view import PageRow, PageView
 from benchgate.render.page.tables import NOTHING, TableLine, commands, more, table, word
 from benchgate.render.tables import units
@@ -128,7 +128,7 @@ def _shared(page: PageView, told: ToldVerdicts) -> Html:
     caption = f"{counted(len(told.of), 'gate')}: {why}"
     lines = [GateLine(of, _name(of), _measured(page, of)) for of in told.of]
     drawn = table(caption, HEADS[:-1], [_cells(page, line) for line in lines], texts=len(HEADS) - 1)
-    then = tag("p", f"Next: {advice}", class_="soft") if advice else None
+    then = tag("p", prose(f"Next: {advice}"), class_="soft") if advice else None
     return more(caption, drawn, then) if len(lines) > MANY else join([drawn, then])
 
 
@@ -173,10 +173,12 @@ def _asked(page: PageView, verdict: Verdict) -> str:
 def _how(page: PageView, line: GateLine) -> Html:
     is_loud = line.word not in (Word.PASS, Word.SKIP) and line.said != UNVERIFIED
     paste = _command(page, line.verdict) if is_loud else ""
-    advice = line.advice.replace(paste, "this command") if paste else line.advice
+    advice = line.advice
+    if paste:
+        advice = advice.replace(f"`{paste}`", "this command").replace(paste, "this command")
     parts = [
-        line.said or None,
-        tag("p", f"Next: {advice}", class_="soft") if advice else None,
+        prose(line.said) if line.said else None,
+        tag("p", prose(f"Next: {advice}"), class_="soft") if advice else None,
         commands(paste) if paste else None,
     ]
     return tag("div", *parts, class_="how")
