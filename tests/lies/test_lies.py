@@ -11,12 +11,21 @@ from benchgate.base.workload.witness import COUNT, Promise, parse
 from benchgate.build.fetch import inputs
 from benchgate.judge import verify
 from benchgate.judge.judged_run import judge_run
-from tests.lies import cheap, elsewhere, invented, on_tern, recorded, stand_ins, trials
+from tests.lies import cheap, elsewhere, invented, on_tern, recorded, shorter, stand_ins, trials
 from tests.lies.trials import BY_ORACLE, LISTED, MADE
 from tests.lieskit import Trial, changed
 from tests.ternkit import Bootkit, light
 
-ALL = (*trials.ALL, *stand_ins.ALL, *elsewhere.ALL, *cheap.ALL, *recorded.ALL, *invented.ALL, *on_tern.ALL)
+ALL = (
+    *trials.ALL,
+    *stand_ins.ALL,
+    *elsewhere.ALL,
+    *cheap.ALL,
+    *recorded.ALL,
+    *invented.ALL,
+    *shorter.ALL,
+    *on_tern.ALL,
+)
 FEW = [
     one for one in ALL if one.name in ("micro-fault-zero-page", "service-to-itself", "checksum-done-before")
 ]
