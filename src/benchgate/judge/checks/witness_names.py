@@ -123,7 +123,7 @@ class RunNames:
 
     def _outside(self) -> int:
         if self.system.boot.scheduler:
-            raise UnseenError("it cannot be told from what the program executes that loads the scheduler (scx=)")
+            raise UnseenError("the program that loads the scheduler (scx=) executes instructions, too")
         more = self._counted(WHOLE, PROGRAMS) - self._counted(WORK, PROGRAMS)
         cpus, printed = self.found.run.cell.cpus, len(self.files.console)
         counts = self.files.clock.counts
