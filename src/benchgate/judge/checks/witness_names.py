@@ -122,6 +122,8 @@ class RunNames:
         return ticks * self.ns_of_tick
 
     def _outside(self) -> int:
+        if self.system.boot.scheduler:
+            raise UnseenError("the program that loads the scheduler (scx=) executes instructions, too")
         more = self._counted(WHOLE, PROGRAMS) - self._counted(WORK, PROGRAMS)
         cpus, printed = self.found.run.cell.cpus, len(self.files.console)
         counts = self.files.clock.counts

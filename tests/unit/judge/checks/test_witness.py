@@ -76,6 +76,7 @@ class Run:
         self.log = ClockLog(7, 5000, 100, 25, 2, (4, 4, 4), (), counts=counts())
         self.histogram = histogram_of([3000, 4000])
         self.machine: object = None
+        self.scheduler = ""
         self.found = replace(
             verified(self.raw, 1_000_000, unit="insn"),
             workers=(report(0, done=6, spent=500_000), report(1, done=4, spent=400_000)),
@@ -95,6 +96,7 @@ class Run:
         system: Any = SimpleNamespace(
             name="linux",
             arch=SimpleNamespace(turn=4),
+            boot=SimpleNamespace(scheduler=self.scheduler),
             memory_machine=self.machine,
             observe=SimpleNamespace(
                 calls={n: SimpleNamespace(number=c) for n, c in NUMBER.items()},
@@ -309,6 +311,14 @@ def test_what_is_done_before_and_after_the_work_has_a_bound_of_its_own(
     run.seen(counts=around(1_000_000, most, begin, boots=boots))
     with pytest.raises(VerifyError, match=r"`outside <= .* does not hold: .*outside [\d,]+1"):
         run.seen(counts=around(1_000_000, most + 1, begin, boots=boots))
+
+
+@pytest.mark.parametrize("lines", [LINE, OWN])
+def test_what_loads_a_scheduler_is_not_held_against_the_workload(tmp_path: Path, lines: str) -> None:
+    run = Run(lines, tmp_path)
+    run.scheduler = "./scx_lavd"
+    ((_, why),) = run.seen(counts=around(1_000_000, 10**9))
+    assert ("loads the scheduler" in why) == (lines == OWN)
 
 
 def test_a_log_that_does_not_count_the_whole_run_says_nothing_of_it(tmp_path: Path) -> None:
