@@ -143,8 +143,8 @@ def test_a_scheduler_in_rust_is_in_charge(kit: Bootkit, name: str) -> None:
 
 
 ENDS = "--log-level scx_lavd=info --cpu-bw-max-cgroups 4294967295"
-"""scx_lavd decides what it traces, and then ends: no kernel has room for so many groups. The console has only the
-end of what it prints, in which that is not when it goes on."""
+"""scx_lavd decides what it traces, and then ends: no kernel has room for so many groups. The console has only
+the end of what it prints, in which that is not when it goes on."""
 
 
 @pytest.mark.skipif(
