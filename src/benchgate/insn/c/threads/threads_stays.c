@@ -8,21 +8,28 @@
 #define APART 128      // bytes per vCPU: no shared cache line
 
 static struct qemu_counter is_inside; // 1: the vCPU executes the kernel, and that was seen
+static struct qemu_counter has_called; // 1: the program has called its kernel
+static bool tells_interruptions;
 static void (*on_leave)(unsigned vcpu, uint64_t time);
 static struct {
     uint64_t since;
     bool *is_program;
+    bool is_asked; // or was not seen to begin
 } on[LOCKSTEP_MAX];
 
-bool stays_setup(void (*left)(unsigned vcpu, uint64_t time)) {
+bool stays_setup(void (*left)(unsigned vcpu, uint64_t time), bool sees_faults) {
     on_leave = left;
-    is_inside.score = qemu_plugin_scoreboard_new(APART);
+    tells_interruptions = sees_faults;
+    is_inside.score = has_called.score = qemu_plugin_scoreboard_new(APART);
+    has_called.offset = sizeof(uint64_t);
     return is_inside.score;
 }
 
 static void enters(unsigned vcpu, void *instructions) {
     qemu_plugin_u64_set(is_inside, vcpu, 1);
     on[vcpu].since = clock_before(vcpu, (uintptr_t)instructions);
+    on[vcpu].is_asked = !tells_interruptions || qemu_plugin_u64_get(has_called, vcpu);
+    qemu_plugin_u64_set(has_called, vcpu, 0);
 }
 
 static void leaves(unsigned vcpu, void *instructions) {
@@ -41,25 +48,42 @@ void stays_block(struct qemu_plugin_tb *tb, size_t instructions, bool is_program
                                               (void *)instructions);
 }
 
+void stays_call(struct qemu_plugin_insn *insn) {
+    if (has_called.score)
+        qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_INLINE_STORE, has_called, 1);
+}
+
+void stays_fault(unsigned vcpu) {
+    on[vcpu].is_asked = true;
+}
+
 void stays_begin(unsigned vcpu, uint64_t time, bool *is_program) {
     on[vcpu].since = time;
     on[vcpu].is_program = is_program;
+    on[vcpu].is_asked = true;
 }
 
-uint64_t stays_end(unsigned vcpu, uint64_t time) {
+uint64_t stays_end(unsigned vcpu, uint64_t time, bool *is_interruption) {
     uint64_t since = on[vcpu].since;
-    bool is_told = on[vcpu].is_program && *on[vcpu].is_program && time >= since + SHORTEST;
+    *is_interruption = !on[vcpu].is_asked;
+    bool is_told = on[vcpu].is_program && *on[vcpu].is_program &&
+                   time >= since + (*is_interruption ? 1 : SHORTEST);
     return is_told ? time - since : 0;
 }
 
 void stays_resume(unsigned vcpu, uint64_t time) {
     on[vcpu].since = time;
+    on[vcpu].is_asked = true;
 }
 
 #else
 
 void stays_block(struct qemu_plugin_tb *tb, size_t instructions, bool is_program) {
     (void)tb, (void)instructions, (void)is_program;
+}
+
+void stays_call(struct qemu_plugin_insn *insn) {
+    (void)insn;
 }
 
 #endif

@@ -4,13 +4,16 @@ Takes a `Schedule` and the waits of its threads; gives `HeldStretch`es, by time.
 
 A CPU that spins in the kernel, or does what nobody needs, has a thread and is not idle. Nothing outside of
 the guest tells that from useful work, but useful work in a kernel is short or can be preempted: FREE is not
-charged. Threads that never execute a program are left out (threads_stays.h): those have names of their own.
+charged. What a program did not ask for, by a call or a fault, is judged in sum: a kernel that interrupts its program
+again and again lets it do little, however short each interruption is. The interruptions of a CPU have FREE as
+well, used as they come, and each time between two of them gives a part of itself back (REGAINS). Threads that never execute a program are left out (threads_stays.h): those have names of their own.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from benchgate.judge.accounts.threads.books import HeldStretch
 from benchgate.judge.accounts.threads.lateness import PlainWait, may_run
@@ -19,16 +22,40 @@ from benchgate.judge.accounts.threads.schedule import KernelStay, Schedule
 FREE = 50_000
 """In ns, of each stay. tern's longest ones have 20 us; a fork, an exit or an unmap of Linux 60 to 90 us."""
 
+REGAINS = 4
+"""Of four times as long between interruptions they use nothing of FREE: a fifth of the CPU's time."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Charge:
+    """What of a stay is not free."""
+
+    begin: int
+    stay: KernelStay
+
+
+def _charges(schedule: Schedule) -> Iterator[_Charge]:
+    used, last = [0] * schedule.vcpus, [0] * schedule.vcpus
+    for stay in schedule.stays or ():
+        free = FREE
+        if stay.is_interruption:
+            cpu, length = stay.cpu, stay.end - stay.begin
+            before = max(0, used[cpu] - (stay.begin - last[cpu]) // REGAINS)
+            free = FREE - before
+            used[cpu], last[cpu] = min(FREE, before + length), stay.end
+        yield _Charge(max(stay.begin + free, schedule.begin), stay)
+
 
 def find_held(schedule: Schedule, waits: Sequence[PlainWait]) -> tuple[HeldStretch, ...]:
-    """Of each stay that is longer than FREE: when a thread waited that may run there."""
-    stays = sorted(schedule.stays or (), key=lambda stay: (max(stay.begin + FREE, schedule.begin), stay.cpu))
+    """Of what is not free of each stay: when a thread waited that may run there."""
+    charges = sorted(_charges(schedule), key=lambda charge: (charge.begin, charge.stay.cpu))
     coming = sorted((-wait.begin, wait.end, wait.life) for wait in waits)
     active: list[tuple[int, int, int]] = []
     """(end, begin, life) of the waits that have begun before the stay's end, the next one to end first."""
     found: list[HeldStretch] = []
-    for stay in stays:
-        begin, end = max(stay.begin + FREE, schedule.begin), min(stay.end, schedule.end)
+    for charge in charges:
+        stay, begin = charge.stay, charge.begin
+        end = min(stay.end, schedule.end)
         while coming and -coming[-1][0] < end:
             since, until, life = coming.pop()
             heapq.heappush(active, (until, -since, life))

@@ -122,6 +122,8 @@ class KernelStay:
     thread: int
     begin: int
     end: int
+    is_interruption: bool = False
+    """The program had not asked for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,8 @@ class Schedule:
     not recorded."""
     stays: tuple[KernelStay, ...] | None = None
     """Those that were long enough to be recorded, by the time of their end; None: they were not recorded."""
+    has_interruptions: bool = False
+    """Whether it is known which stays were interruptions."""
 
     def thread_at(self, cpu: int, time: int) -> int:
         """The thread that runs on this CPU at this time of its own; IDLE if none does."""
@@ -217,6 +221,7 @@ class _Repeater:
             online=self._online(),
             halted=tuple(zip(self.halted, self.halts, strict=True)) if self.events.has_halts else None,
             stays=tuple(self.stays) if self.events.has_stays else None,
+            has_interruptions=self.events.has_interruptions,
         )
 
     def _online(self) -> tuple[int, ...]:
@@ -391,7 +396,7 @@ class _Repeater:
         cpu, thread, begin = event.vcpu, self.current[event.vcpu], event.time - event.length
         if thread == IDLE or begin < self.since[cpu]:
             self._refuse(event, f"CPU {cpu} was in the kernel for longer than it has had {_named(thread)}")
-        self.stays.append(KernelStay(cpu, thread, begin, event.time))
+        self.stays.append(KernelStay(cpu, thread, begin, event.time, event.is_interruption))
 
     def _ask(self, event: AskEvent) -> None:
         """A thread that runs is about to block: it waits for its wake-up as soon as it has."""

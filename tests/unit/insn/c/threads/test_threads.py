@@ -149,7 +149,7 @@ def test_a_thread_is_made_runs_sleeps_wakes_and_ends(tmp_path: Path) -> None:
     seen.at(0x200, two, idle, vcpu=1)
     seen.library.threads_window(False, ctypes.c_uint64(90))
     assert seen.lines() == [
-        "insn-threads 3",
+        "insn-threads 4",
         "vcpus 2",
         "fork 0 10 1 0 6f6e65",
         "wake 0 20 1 0 - - 7",
