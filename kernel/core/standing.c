@@ -7,7 +7,6 @@
 #include "core/fault.h"
 #include "core/thread.h"
 #include "core/thread_switch.h"
-#include "core/thread_wait.h"
 #include "core/timer.h"
 #include "ring/abi.h"
 #include "sched/choose.h"
@@ -156,49 +155,11 @@ FAULT_COPY void thread_reschedule_storm(void) {
     lapic_timer(10 * cycles_per_us);
 }
 
-// fault=slow-return: each way back to a program takes 40 us.
-FAULT_COPY void thread_reschedule_slow(void) {
-    if (this_cpu()->reschedule)
-        thread_yield();
-    delay_us(40);
-}
-
 // fault=nap: one yield in N (3) halts the CPU for 9 us, with the thread.
 FAULT_COPY struct thread *thread_choose_napped(struct cpu *cpu, bool search) {
     if (!search && sched_is_hit(3))
         halt_for(9);
     return chosen(cpu, search);
-}
-
-// fault=shut: after its N-th (8) look an idle CPU but the first halts for good, and nobody is told.
-FAULT_COPY void thread_idle_shut(void) {
-    for (;;) {
-        if (this_cpu()->index != 0 && sched_is_hit(8))
-            for (;;)
-                halt_for(1000);
-        look(this_cpu());
-    }
-}
-
-// fault=doze: one yield in N (20) puts its thread to sleep for 200 us.
-FAULT_COPY void thread_yield_dozed(void) {
-    static struct {
-        _Alignas(128) struct lock lock;
-        struct wait_queue queue;
-    } dozers = {.lock = LOCK(park)};
-    struct cpu *cpu = this_cpu();
-    cpu->reschedule = false;
-    if (sched_is_hit(20)) {
-        lock_take(&dozers.lock);
-        dozers.queue.lock = &dozers.lock;
-        wait_on(&dozers.queue, now() + 200 * cycles_per_us);
-        return;
-    }
-    struct thread *next = chosen(cpu, false);
-    if (next != NULL)
-        thread_switch(next, true);
-    else
-        timer_slice(now() + 2000 * cycles_per_us);
 }
 
 // fault=blip: the thread that an idle CPU finds is put back 8 us later, 30 times, and each time another CPU is asked.

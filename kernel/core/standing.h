@@ -18,11 +18,8 @@ void thread_poked_late(void);
 _Noreturn void thread_idle_late(void);
 _Noreturn void thread_idle_blind(void);
 void thread_reschedule_storm(void);
-void thread_reschedule_slow(void);
 struct thread *thread_choose_napped(struct cpu *cpu, bool search);
-_Noreturn void thread_idle_shut(void);
 _Noreturn void thread_idle_blip(void);
-void thread_yield_dozed(void);
 void thread_ready_withheld(struct thread *thread, enum sched_why why);
 void thread_expire_withheld(struct thread *thread, uint64_t count);
 

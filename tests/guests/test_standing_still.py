@@ -16,11 +16,12 @@ from benchgate.base.gates import Gate, Verdict, Word
 from benchgate.base.runs import VerifiedRun
 from benchgate.base.workload.metrics import OF_THREADS
 from benchgate.build.fetch import inputs
-from benchgate.insn.threads_log import read_thread_events
+from benchgate.insn.threads_log import StayEvent, read_thread_events
 from benchgate.judge.accounts.threads.accounting import conserved, thread_books
 from benchgate.judge.accounts.threads.books import ThreadBooks
 from benchgate.judge.arms import arm_of
 from benchgate.judge.decide import decide
+from benchgate.judge.gates.work_conserving import HOLDS
 from benchgate.judge.run_files import RunFiles
 from benchgate.plan import catalog
 from tests.guests.test_tern_faults import broken
@@ -77,6 +78,8 @@ def test_tern_itself_passes(observing: Bootkit, of: Asked) -> None:
         ("withhold", PAIRS, 1_900_000),
         ("late-start", MADE, 1_900_000),
         ("late-look", FAN, 0),
+        ("nap", TASKS, 8_000),
+        ("blip", PAIRS, 100_000),
         ("blind-idle", FAN, 0),
         ("drop-ipi", FAN, 0),
         ("late-poke", TASKS, 0),
@@ -103,14 +106,30 @@ def test_a_cpu_that_stands_still_by_executing_is_held(observing: Bootkit, fault:
     assert {stretch.holder for stretch in held} <= {book.thread for book in seen.books.threads}
 
 
+def test_a_program_that_is_interrupted_again_and_again_is_held(observing: Bootkit) -> None:
+    """40 us of each 50 are the kernel's, while another task waits for the CPU. Without the interruptions each of them is
+    below what is free."""
+    seen = stood(observing, "storm", TASKS)
+    assert (seen.verdict.outcome, seen.verdict.metric) == (Word.FAIL, "held"), seen.verdict.reason
+    assert seen.run.metrics["wasted"] < AT_MOST
+    files = RunFiles(seen.run.run)
+    assert files.thread_events is not None
+    events = tuple(
+        replace(event, is_interruption=False) if isinstance(event, StayEvent) else event
+        for event in files.thread_events.events
+    )
+    before = conserved(thread_books(replace(files.thread_events, events=events), explained=0))
+    assert before.held / before.time < 0.1 < HOLDS < seen.run.metrics["held"]
+
+
 @pytest.mark.parametrize(("fault", "of"), [("halt-yield", TASKS), ("withhold", PAIRS)])
 def test_without_the_clock_and_the_calls_nothing_is_seen_of_it(
     observing: Bootkit, fault: str, of: Asked, tmp_path: Path
 ) -> None:
     """The same record as earlier versions wrote it."""
     seen = stood(observing, fault, of)
-    text = (seen.run.run.folder / "threads.txt").read_text().replace("insn-threads 3", "insn-threads 1", 1)
-    new = ("halt ", "resume ", "ask ", "stay ")
+    text = (seen.run.run.folder / "threads.txt").read_text().replace("insn-threads 4", "insn-threads 1", 1)
+    new = ("halt ", "resume ", "ask ", "stay ", "interrupt ")
     lines = [line for line in text.splitlines(keepends=True) if not line.startswith(new)]
     (tmp_path / "threads.txt").write_text("".join(lines))
     before = conserved(thread_books(read_thread_events(tmp_path / "threads.txt"), explained=0))

@@ -33,6 +33,16 @@ void block(unsigned vcpu, bool is_program, uint64_t time) {
     if ((entry.condition == QEMU_COND_EQ) == (qemu_plugin_u64_get(entry.of, vcpu) == 0))
         entry.call(vcpu, entry.data);
 }
+static struct { struct qemu_counter of; uint64_t value; } stored;
+void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn, int op,
+                                                         struct qemu_counter c, uint64_t value) {
+    (void)insn, (void)op;
+    stored.of = c, stored.value = value;
+}
+void call(unsigned vcpu) {
+    stays_call(NULL);
+    qemu_plugin_u64_set(stored.of, vcpu, stored.value);
+}
 """
 OBSERVE = """insn-observe 1
 text 18000 19000
@@ -220,6 +230,46 @@ def test_long_stays_of_programs_in_the_kernel_are_written(tmp_path: Path) -> Non
         "switch 0 212000 1 r 0 0",
         "switch 0 262000 0 r 1 0",
     ]
+
+
+FAULTS = OBSERVE.removesuffix("end\n") + "hook fault\nat 1000\nend\n"
+
+
+@pytest.mark.parametrize(
+    ("observe", "said"),
+    [
+        (FAULTS, ["interrupt 0 20300 300", "stay 0 62000 12000", "interrupt 0 75300 300"]),
+        (OBSERVE, ["stay 0 62000 12000"]),  # a fault could not be told from an interruption
+    ],
+)
+def test_what_the_program_did_not_ask_for_is_an_interruption(
+    tmp_path: Path, observe: str, said: list[str]
+) -> None:
+    """Neither a call nor a fault began it, nor a switch; however short it is."""
+    seen = guest(tmp_path, observe)
+    one, idle = seen.task(1), seen.task(0)
+
+    def block(time: int, *, is_program: bool) -> None:
+        seen.time[0] = time
+        seen.library.block(0, is_program, ctypes.c_uint64(time))
+
+    block(20, is_program=False)
+    seen.at(0x200, idle, one, after=10)
+    block(9_000, is_program=True)
+    block(20_000, is_program=False)
+    block(20_300, is_program=True)
+    seen.library.call(0)
+    block(30_000, is_program=False)
+    block(30_400, is_program=True)
+    seen.library.call(0)
+    block(50_000, is_program=False)
+    block(62_000, is_program=True)
+    block(70_000, is_program=False)
+    seen.at(0x1000, after=50)
+    block(70_300, is_program=True)
+    block(75_000, is_program=False)
+    block(75_300, is_program=True)
+    assert seen.lines()[4:-1] == said
 
 
 def test_only_changes_of_names_and_of_allowed_cpus_are_written(tmp_path: Path) -> None:

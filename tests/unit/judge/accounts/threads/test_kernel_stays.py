@@ -12,7 +12,7 @@ from benchgate.judge.accounts.threads.accounting import conserved, thread_books
 from benchgate.judge.accounts.threads.books import HeldStretch, ThreadBooks
 from benchgate.judge.checks.thread_record import thread_metrics
 
-HEAD = """insn-threads 3
+HEAD = """insn-threads 4
 vcpus 2
 fork 0 100 10 1 61
 fork 0 100 11 1 62
@@ -70,6 +70,40 @@ def test_only_while_somebody_waits_who_may_run_there(
     assert [(stretch.begin, stretch.end, stretch.threads) for stretch in books.held] == held
 
 
+def test_interruptions_are_judged_in_sum(tmp_path: Path) -> None:
+    """40 us of each 50: the first one is free, and of the second one what the 10 us of its program gave back,
+    beside the 10 us that were left. From then on 40 - 2.5 us of each."""
+    often = "".join(f"interrupt 1 {50_000 * n} 40000\n" for n in range(1, 11))
+    books = books_of(tmp_path, TWO + often)
+    assert [(stretch.begin, stretch.end) for stretch in books.held][:2] == [
+        (72_500, 100_000), (112_500, 150_000)
+    ]  # fmt: skip
+    assert conserved(books).held == 27_500 + 8 * 37_500
+    assert books_of(tmp_path, TWO + often.replace("interrupt", "stay")).held == ()
+
+
+@pytest.mark.parametrize(
+    ("interruptions", "held"),
+    [
+        ([(n * 12_000 + 2000, 2000) for n in range(1, 50)], 0),  # a fifth of the time is given back
+        ([(301_100, 300_000)], 250_000),  # one alone, as any other stay
+        ([(n * 2000 + 2000, 1000) for n in range(1, 101)], 25_250),  # each one is short
+    ],
+)
+def test_what_is_free_of_interruptions(
+    tmp_path: Path, interruptions: list[tuple[int, int]], held: int
+) -> None:
+    """The last one: each second microsecond. 1000 + 65 * 750 ns of 50,000 are used by 66, so 500 ns of the next one are
+    not free, and 750 of each of the other 33."""
+    lines = "".join(f"interrupt 1 {end} {length}\n" for end, length in interruptions)
+    assert conserved(books_of(tmp_path, TWO + lines)).held == held
+
+
+def test_interruptions_of_two_cpus_are_counted_apart(tmp_path: Path) -> None:
+    lines = "interrupt 0 50000 40000\ninterrupt 1 50000 40000\n"
+    assert books_of(tmp_path, TWO + lines).held == ()
+
+
 def test_the_stay_of_another_thread_or_of_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(VerifyError, match=r"threads\.txt:10: .*longer than it has had thread 10"):
         books_of(tmp_path, TWO + "stay 1 2000 901\n")
@@ -78,7 +112,7 @@ def test_the_stay_of_another_thread_or_of_none_is_refused(tmp_path: Path) -> Non
 
 
 def test_earlier_versions_recorded_no_stays(tmp_path: Path) -> None:
-    books = books_of(tmp_path, TWO, HEAD.replace("threads 3", "threads 2"))
+    books = books_of(tmp_path, TWO, HEAD.replace("threads 4", "threads 2"))
     assert not books.has_stays
     assert "held" not in thread_metrics(books)
     assert thread_metrics(books_of(tmp_path, TWO))["held"] == 0
