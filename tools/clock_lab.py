@@ -1,9 +1,9 @@
 """Boots the Linux guest on the instruction clock, for tests and for docs/measured/insn-measured.md.
 
-`python -m tools.clock_lab truth|cost|memory|order|threads|handovers` prints one of the tables. `seen RUN ...`
-prints what it costs to see the threads of runs that were made with `--threads`; `counts RUN ...` and `thunks
-RUN ...` what those cost or save. This module does not check results: a `Boot` holds what a boot gave, and the
-tests judge it.
+`python -m tools.clock_lab truth|cost|memory|order|threads|handovers|turns` prints one of the tables.
+`seen RUN ...` prints what it costs to see the threads of runs that were made with `--threads`; `counts RUN
+...` and `thunks RUN ...` what those cost or save. This module does not check results: a `Boot` holds what a
+boot gave, and the tests judge it.
 """
 
 from __future__ import annotations
@@ -428,18 +428,25 @@ def shape_of(name: str, cpus: int, folder: Path) -> Path:
 
 
 MACHINE = os.environ.get("CLOCK_LAB_MEMORY", "server2x16")
+ON_MEMORY = {
+    "primes": PRIMES.format(hi=3_000_000),
+    "checksum": "",
+    "contend": "bench.takes=20000 bench.hold=100 bench.delay=2000 bench.lock=park",
+}
 
 
 def table_memory() -> None:
-    """CPU seconds of boot and workload on $CLOCK_LAB_MEMORY against plain TCG: medians, interleaved."""
-    print(f"| workload | CPUs | plain TCG, CPU s | {MACHINE} |\n|---|---|---|---|")
+    """CPU seconds of boot and workload against plain TCG, on the clock's ideal machine and on
+    $CLOCK_LAB_MEMORY: medians, interleaved."""
+    print(f"| workload | CPUs | plain TCG, CPU s | ideal | {MACHINE} |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory(prefix="clock-lab-") as folder:
-        for name, words in (("primes", PRIMES.format(hi=3_000_000)), ("checksum", "")):
+        for name, words in ON_MEMORY.items():
             for cpus in chosen((1, 4, 16)):
-                setups = (lab(clocked=False), lab(shape=shape_of(MACHINE, cpus, Path(folder))))
+                setups = (lab(clocked=False), lab(), lab(shape=shape_of(MACHINE, cpus, Path(folder))))
                 turns = [[setup.boot(name, cpus, words).cpu_seconds for setup in setups] for _ in range(3)]
-                plain, cost = map(statistics.median, zip(*turns, strict=True))
-                print(f"| {name} | {cpus} | {plain:.2f} | {cost:.2f} ({cost / plain:.2f}x) |", flush=True)
+                plain, *costs = map(statistics.median, zip(*turns, strict=True))
+                figures = " | ".join(f"{cost:.2f} ({cost / plain:.2f}x)" for cost in costs)
+                print(f"| {name} | {cpus} | {plain:.2f} | {figures} |", flush=True)
 
 
 SWITCHING = {
@@ -630,6 +637,29 @@ def table_handovers() -> None:
             print(f"| {way} | {min(int(one.stdout.split()[-1]) for one in seen):,} |", flush=True)
 
 
+TIMERS = (1_000, 21_000)
+
+
+def table_turns() -> None:
+    """What a turn of the main loop costs, in a guest that does nothing but wait for its timers: two turns for
+    each, one to set it and one when it is due."""
+    from tests.kernelkit import stress
+
+    print("| busy CPUs of the host | turns | CPU time of a turn, us |\n|---|---|---|")
+    with tempfile.TemporaryDirectory(prefix="clock-lab-") as folder:
+        guest, log = stress(Path(folder)), Path(folder) / "clock.log"
+        for busy in (0, len(os.sched_getaffinity(0))):
+            seen = []
+            with burning(busy):
+                for timers in TIMERS:
+                    argv, environment = light_lab(marked=False).line(1, log, seed=7)
+                    argv += ["-kernel", str(guest), "-append", f"case=oneshot cpus=1 steps={timers}"]
+                    spent = min(_cpu_seconds(argv, environment) for _ in range(TURNS))
+                    seen.append((read_log(log).host["main_turns"], spent))
+            (few, less), (many, more) = seen
+            print(f"| {busy} | {many - few:,} | {(more - less) / (many - few) * 1e6:.1f} |", flush=True)
+
+
 if __name__ == "__main__":
     tables: dict[str, Callable[[], None]] = {
         "truth": table_truth,
@@ -638,6 +668,7 @@ if __name__ == "__main__":
         "order": table_order,
         "threads": table_threads,
         "handovers": table_handovers,
+        "turns": table_turns,
     }
     if sys.argv[1:2] == ["seen"]:
         table_seen(sys.argv[2:])

@@ -201,7 +201,7 @@ def make(system: System, text: str, packages: Sequence[str] = ("ca-certificates"
 
 
 def copy_checkout(to: Path) -> None:
-    """The files that git knows or would add, as they are now."""
+    """The files that git knows or would add, as they are now, in a repository as a clone has one."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=HERE,
@@ -213,6 +213,13 @@ def copy_checkout(to: Path) -> None:
         if (HERE / name).is_file():
             (to / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(HERE / name, to / name)
+    author = ("-c", "user.name=fresh", "-c", "user.email=fresh@localhost")
+    for words in (
+        ("init", "--quiet"),
+        ("add", "--all"),
+        (*author, "commit", "--quiet", "-m", "as it is now"),
+    ):
+        subprocess.run(["git", *words], cwd=to, check=True)
 
 
 def shown(argv: Sequence[str]) -> tuple[int, str]:

@@ -104,6 +104,28 @@ def test_a_fork_of_linux_is_the_run_that_starts_by_itself(
     compared(on(made("ideal"), cpus), tmp_path, forks, (2, 5))
 
 
+def rehearsed(folder: Path) -> int:
+    """How many blocks its template had translated before."""
+    (line,) = [
+        line for line in clock_log(folder).read_text().splitlines() if line.startswith("host rehearsed")
+    ]
+    return int(line.split()[-1])
+
+
+@pytest.mark.parametrize(
+    ("word", "least"), [("kernel", 500), pytest.param("linux", 5_000, marks=pytest.mark.long)]
+)
+def test_a_fork_executes_what_its_template_translated_after_the_first(
+    word: str, least: int, tmp_path: Path, forks: Templates
+) -> None:
+    """Least: half of what was seen, for another compiler."""
+    bench = made("ideal", word)
+    for seed in (1, 2):
+        run(bench, tmp_path / f"run{seed}", seed, forks.fork)
+    assert rehearsed(tmp_path / "run1") == 0
+    assert rehearsed(tmp_path / "run2") > least
+
+
 def test_a_fork_has_the_caches_of_its_machine(tmp_path: Path, forks: Templates) -> None:
     compared(made("desktop8", "kernel"), tmp_path, forks, (1, 2))
 
@@ -145,13 +167,16 @@ def state_of(running: RunningGuest, folder: Path) -> tuple[str, object]:
     return digest, registers
 
 
+@pytest.mark.parametrize("word", ["kernel", pytest.param("linux", marks=pytest.mark.long)])
 def test_right_after_the_fork_memory_and_registers_are_those_of_the_snapshot(
-    kernel: Bench, tmp_path: Path, forks: Templates
+    word: str, tmp_path: Path, forks: Templates
 ) -> None:
-    states = []
+    """Also of a fork whose template has translated what another one executed."""
+    bench, states = made("ideal", word), []
     for name, fork in (("alone", None), ("forked", forks.fork), ("again", forks.fork)):
-        with standing(kernel, tmp_path / name, fork) as running:
+        with standing(bench, tmp_path / name, fork) as running:
             states.append(state_of(running, tmp_path / name))
+        run(bench, tmp_path / f"to the end {name}", 1, fork)
     assert states[0] == states[1] == states[2]
     assert "RIP=" in str(states[0][1])
 

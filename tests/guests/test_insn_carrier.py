@@ -49,9 +49,10 @@ def log_of(kit: Bootkit, folder: Path, way: str, row: tuple[str, str, int]) -> l
 @pytest.mark.parametrize(
     "row",
     [
-        *(("kernel", "wake", 4), ("kernel", "tasks", 2)),
+        *(("kernel", "wake", 4), ("kernel", "tasks", 2), ("kernel", "primes", 64)),
         pytest.param(("linux", "wake", 4), marks=pytest.mark.long),
         pytest.param(("linux", "tasks", 2), marks=pytest.mark.long),
+        pytest.param(("linux", "primes", 16), marks=pytest.mark.long),
     ],
     ids=lambda row: "-".join(map(str, row)),
 )

@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import time
 from pathlib import Path
+from random import Random
+from subprocess import DEVNULL, PIPE
+from typing import Any
 
 import pytest
 
 from benchgate.build.toolchain import compiler
-from benchgate.insn.log import ClockLog
+from benchgate.insn.log import CARRIERS, ClockLog
 from benchgate.insn.log_reader import read_log
 from tests.kernelkit import stress
 from tests.machines import PATIENCE_S, wait_until
@@ -98,20 +102,25 @@ def library(folder: Path, source: str) -> Path:
     return made
 
 
+def written(guest: Path, folder: Path, **options: Any) -> tuple[list[str], dict[str, str]]:
+    """The command line and environment of a guest that writes to its disk for ever."""
+    image = folder / "image"
+    image.write_bytes(BEFORE)
+    argv, environment = lab(marked=False, **options).line(2, folder / "clock.log", seed=7)
+    argv += ["-drive", f"if=none,id=disk0,format=raw,file={image}", "-device", "piix3-ide,id=ide"]
+    argv += ["-device", "ide-hd,drive=disk0,bus=ide.0", "-kernel", str(guest)]
+    return [*argv, "-append", "case=disk cpus=2 steps=1"], environment
+
+
 def ended(
     guest: Path, folder: Path, behind: str, *, disks: bool = True, patience_s: int = 60
 ) -> tuple[int, str, ClockLog]:
     """QEMU with a disk, to whose guest SIGTERM comes when it has written; its status and last words, and the
     clock's log. `behind`: the source of a library. `disks`: whether benchgate knows of the drive."""
     log, image = folder / "clock.log", folder / "image"
-    image.write_bytes(BEFORE)
-    argv, environment = lab(marked=False, disks=disks, patience_s=patience_s).line(2, log, seed=7)
-    argv += ["-drive", f"if=none,id=disk0,format=raw,file={image}", "-device", "piix3-ide,id=ide"]
-    argv += ["-device", "ide-hd,drive=disk0,bus=ide.0", "-kernel", str(guest)]
-    argv += ["-append", "case=disk cpus=2 steps=1"]
+    argv, environment = written(guest, folder, disks=disks, patience_s=patience_s)
     environment["LD_PRELOAD"] += f":{library(folder, behind)}"
-    pipe, null = subprocess.PIPE, subprocess.DEVNULL
-    with subprocess.Popen(argv, env=environment, stdout=null, stderr=pipe, text=True) as process:
+    with subprocess.Popen(argv, env=environment, stdout=DEVNULL, stderr=PIPE, text=True) as process:
         try:
             wait_until(lambda: image.read_bytes() != BEFORE or process.poll() is not None)
             process.send_signal(signal.SIGTERM)
@@ -129,6 +138,31 @@ def test_a_guest_with_a_written_disk_ends_on_a_signal(guest: Path, tmp_path: Pat
     assert (status, log.problem) == (0, ""), words
     assert log.closed
     assert "terminating on signal 15" in words
+
+
+USUAL = ("env", "--default-signal=INT,TERM")
+"""What a shell runs in the background ignores SIGINT. So would QEMU, until it handles it."""
+
+
+@pytest.mark.parametrize("times", [3, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.parametrize("way", CARRIERS)
+def test_a_signal_ends_a_guest_with_a_disk_at_any_moment(
+    guest: Path, tmp_path: Path, way: str, times: int
+) -> None:
+    """Also while QEMU starts, and nobody handles the signal yet."""
+    chance = Random(5)
+    for _ in range(times):
+        number = chance.choice((signal.SIGTERM, signal.SIGINT))
+        argv, environment = written(guest, tmp_path, carrier=way)
+        with subprocess.Popen([*USUAL, *argv], env=environment, stderr=DEVNULL) as process:
+            try:
+                time.sleep(chance.uniform(0, chance.choice((0.3, 1.5))))
+                process.send_signal(number)
+                status = process.wait(BOOT_S)
+            finally:
+                process.kill()
+        assert status in (0, -number)
+        assert status or read_log(tmp_path / "clock.log").closed
 
 
 def test_a_job_that_nobody_does_ends_qemu(guest: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tests.lies.stand_ins import edited
 from tests.lieskit import Trial
@@ -440,20 +441,24 @@ ELSEWHERE = (
     jumps("dynamic", items=1000),
     jumps("mapreduce", words=10_000),
     jumps("contend", takes=1000),
-    jumps("locks", takes=1000),
+    jumps("locks", takes=1000, delay=500),  # with a short delay the jump is as long as the turns
     jumps("spawn", errands=200),
     jumps("jobs", jobs=60),
     jumps("overload", turns=100_000),
     jumps("service", requests=500),
-    edited(
-        "counted-once",
-        "counters",
-        "counters.c",
-        (
-            "        __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);\n",
-            "        if (step + 1 == end)\n            *counter = end - job->task[worker][TASK_LO];\n",
+    # Only a machine with memory counts writes, and those of the kernel, too: of few steps it refuses nothing.
+    replace(
+        edited(
+            "counted-once",
+            "counters",
+            "counters.c",
+            (
+                "        __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);\n",
+                "        if (step + 1 == end)\n            *counter = end - job->task[worker][TASK_LO];\n",
+            ),
+            steps=400_000,
         ),
-        steps=100_000,
+        machine="desktop8",
     ),
 )
 

@@ -20,7 +20,6 @@ _TOLD: Mapping[str, tuple[str, ...]] = {
     "messages that were not sent, or carry two": (
         "service-to-itself",
         "service-answered-at-home",
-        "service-half-a-message",
         "service-reply-before-work",
     ),
     "work that was done elsewhere, or by a shorter way": (

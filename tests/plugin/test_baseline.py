@@ -190,6 +190,18 @@ def test_a_cell_that_the_baseline_lacks_is_added_and_no_other_is_touched(
     assert cli.main(["baseline", "check", str(kept), str(first)]) == 0
 
 
+def test_a_session_that_lacks_cells_of_the_baseline_does_not_replace_it(
+    rig: Rig, kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing was refused by a gate, and the figures of all other cells would have been gone."""
+    before = kept.read_text()
+    assert rig.run("-k", "right", "--smp=1").ret == 0
+    said = refused(capsys, "baseline", "accept", str(rig.latest))
+    assert "has cells that" in said
+    assert "primes.hi-10000-fake-smp2 (tcg)" in said
+    assert kept.read_text() == before
+
+
 def test_an_edited_copy_in_the_session_never_changes_a_verdict_unseen(rig: Rig, kept: Path) -> None:
     rig.consoles(SLOWER)
     assert measured(rig)[2]["outcome"] == "FAIL"

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.schbench
 
 ONE_EACH = pytest.mark.workload("schbench")
 TWO_EACH = pytest.mark.workload("schbench", threads=4)
-SLICE = "tests/schbench/linux-slice.yaml"
+SLICE = "linux:base_slice_ns"
 
 
 @ONE_EACH
@@ -50,10 +50,10 @@ def test_a_woken_worker_does_not_wait_for_a_queue_of_all_cpus(verdict: VerdictRe
 # 20 ms it waits until the running one sleeps. There are no locks, because they would hide the difference.
 # 0.88 s have 260 wake-ups: the 99th percentile of the 62 of 0.22 s is the longest, which in one seed of
 # five was 7.5 ms, two ticks, and made the ratio 1.63 [0.87, 1.83]. Measured with 0.88 s: 1.62 [1.62, 2.27].
-@pytest.mark.system(f"{SLICE}:ns=100000")
+@pytest.mark.system(f"{SLICE}=100000")
 @pytest.mark.workload("schbench", footprint_kb=64, threads=4, locking="none", time_ns=880_000_000)
 @pytest.mark.limit(cpus=2, metric="rps", at_least=1, insn=270)
-@pytest.mark.ratio(to=f"{SLICE}:ns=20000000", cpus=2, metric="wakeup_p99", at_least=0.01, insn=1.3)
+@pytest.mark.ratio(to=f"{SLICE}=20000000", cpus=2, metric="wakeup_p99", at_least=0.01, insn=1.3)
 def test_a_short_slice_of_linux_wakes_sooner(verdict: VerdictResult) -> None:
     verdict.require_pass()
 

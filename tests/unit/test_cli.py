@@ -650,6 +650,25 @@ def test_docs_says_what_a_word_means(capsys: pytest.CaptureFixture[str]) -> None
     )
 
 
+@pytest.mark.parametrize(
+    ("asked", "due"),
+    [
+        ("speedup", "speedup: "),
+        ("work_conserving", "As in: work_conserving("),
+        ("workload", "As in: @pytest.mark.workload("),
+        ("quick", "--quick: "),
+        ("invalid", "INVALID: "),
+        ("SKIP", "SKIP: "),
+        ("settling", "settling: "),
+    ],
+)
+def test_docs_says_what_a_mark_an_option_and_an_outcome_are(
+    capsys: pytest.CaptureFixture[str], asked: str, due: str
+) -> None:
+    assert cli.main(["docs", asked]) == 0
+    assert due in capsys.readouterr().out
+
+
 def test_docs_suggests_a_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         refused(capsys, "docs", "wier")

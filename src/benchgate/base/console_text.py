@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import re
 
-_ESCAPES = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_c])")
+_CONTROL = rb"\[[0-?]{0,63}[ -/]{0,3}"
+_TITLE = rb"\][^\x07\x1b\r\n]{0,255}"
+"""Longer ones, and a title that goes on after its line, are text, so that nothing hides later lines."""
+_ESCAPES = re.compile(rb"\x1b(?:%b[@-~]|%b(?:\x07|\x1b\\)|[@-Z\\-_c])" % (_CONTROL, _TITLE))
 _STILL = re.compile(rb"\x1b(?:\[[0-9;:]*m|\[\?[0-9;]*[hl]|\].*)", re.DOTALL)
 """Colours, modes and titles: escape sequences that leave the cursor where it is."""
 _EDGES = re.compile(rb"^[ \t\x1b]+|(?<![ \t\x1b])[ \t\x1b]+$", re.MULTILINE)
 _LINE_ENDS = re.compile(rb"%b|(?P<end>\r\n?|\n)" % _ESCAPES.pattern)
-_UNFINISHED = re.compile(rb"(?:\x1b(?:\[[0-?]{0,63}[ -/]{0,3}|\][^\x07\x1b]{0,63}\x1b?)?|\r)\Z")
-"""The start of an escape sequence or of CR LF, which the next read may complete. A longer one is text."""
+_UNFINISHED = re.compile(rb"(?:\x1b(?:%b|%b\x1b?)?|\r)\Z" % (_CONTROL, _TITLE))
+"""The start of an escape sequence or of CR LF, which the next read may complete."""
 _PARTS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[\^$]|[^\\\[^$]+|.", re.DOTALL)
 _ENDS = {"^": r"(?<=\n)", "$": r"(?=\n)"}
 

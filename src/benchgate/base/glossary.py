@@ -69,6 +69,12 @@ TERMS = (
         ("gates",),
     ),
     GlossaryTerm(
+        "held",
+        "The share of the time in which a CPU was in the kernel for long, while a thread waited that may run "
+        "there.",
+        "late-threads",
+    ),
+    GlossaryTerm(
         "host capacity",
         "How many times as much as one probe guest several of them computed side by side on this host: more "
         "than that no guest can reach here.",
@@ -165,6 +171,11 @@ TERMS = (
         ("sessions",),
     ),
     GlossaryTerm(
+        "settling",
+        "How long woken threads took on average to come to an idle CPU.",
+        "late-threads",
+    ),
+    GlossaryTerm(
         "smallest effect",
         "How far from its threshold the truth must be for runs with this noise to decide in at least 80% of "
         "sessions.",
@@ -227,6 +238,17 @@ TERMS = (
         "witnesses",
     ),
 )
+_SAYS = {
+    "PASS": "The gate holds, whatever the noise of these runs did.",
+    "FAIL": "The gate does not hold, whatever the noise of these runs did.",
+    "INCONCLUSIVE": "The runs do not decide on which side of its threshold the figure is.",
+    "INVALID": "The figures contradict each other or the machine, or an answer is wrong.",
+    "SKIP": "Nothing was measured, for the reason that follows, so nothing was decided.",
+}
+OUTCOMES = MappingProxyType(
+    {name: GlossaryTerm(name, says, "read-a-verdict") for name, says in _SAYS.items()}
+)
+"""What a verdict can be. They are asked for, and not linked where they stand: that is everywhere."""
 WORDS: Mapping[str, GlossaryTerm] = MappingProxyType({term.word: term for term in TERMS})
 _FORMS: Mapping[str, GlossaryTerm] = MappingProxyType(
     {form: term for term in TERMS for form in (term.word, *term.forms)}
@@ -245,4 +267,4 @@ def found(text: str) -> Iterator[tuple[int, int, GlossaryTerm]]:
 
 def term_of(word: str) -> GlossaryTerm | None:
     """By any of its forms, in either case, with a hyphen or a space."""
-    return _FORMS.get(word.lower().replace("-", " "))
+    return _FORMS.get(word.lower().replace("-", " ")) or OUTCOMES.get(word.upper())

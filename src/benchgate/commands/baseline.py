@@ -11,7 +11,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchgate.base.baselines import DEFAULT_FILE
+from benchgate.base.baselines import DEFAULT_FILE, Baseline
+from benchgate.base.errors import UsageError
 from benchgate.base.text import visible
 from benchgate.commands.shared import declare_trusted, print_notes, say, trusted
 
@@ -41,7 +42,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def _declare_both(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help="the baseline")
+    about = f"the baseline (default: {DEFAULT_FILE})"
+    parser.add_argument("file", nargs="?", default=DEFAULT_FILE, help=about)
     parser.add_argument("folder", help="the session's folder")
 
 
@@ -70,8 +72,12 @@ def _accept(words: argparse.Namespace) -> int:
     from benchgate.session.comparing import acceptance
 
     out = Path(words.out)
-    before = baseline_file.read(out) if words.add and out.exists() else None
+    there = baseline_file.read(out) if out.exists() else None
+    before = there if words.add else None
     result = acceptance.accept(_request("accept", words), say, before)
+    if lost := _lost(there, result.baseline):
+        advice = "--add adds this session's cells and leaves all others; --out writes another file"
+        raise UsageError(f"{out} has cells that {words.folder} lacks: {', '.join(lost)}; next: {advice}")
     old = baseline_file.write(out, result.baseline)
     cells = ", ".join(f"{arm.cell.id} ({arm.lane})" for arm in result.new)
     print(visible(f"{'added to' if before else 'wrote'} {out}, of session {result.session}: {cells}"))
@@ -80,6 +86,13 @@ def _accept(words: argparse.Namespace) -> int:
     print("next: look at its difference, and commit it")
     print_notes(result.notes)
     return 0
+
+
+def _lost(there: Baseline | None, now: Baseline) -> list[str]:
+    """The cells of the file that would not be in it any more."""
+    kept = {(arm.cell.id, arm.lane) for arm in now.arms}
+    arms = there.arms if there else ()
+    return [f"{arm.cell.id} ({arm.lane})" for arm in arms if (arm.cell.id, arm.lane) not in kept]
 
 
 def _check(words: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
 """`benchgate docs`: prints the documents that this version came with, one of them, or what a word means.
 
-Takes the name of a page, which is unique among the folders of docs/, or a word of the glossary; prints the
-page's Markdown, or the word's sentence. UsageError if there is neither.
+Takes the name of a page, which is unique among the folders of docs/, a word of the glossary, a mark or an
+option; prints the page's Markdown, or a sentence. UsageError if there is neither.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from benchgate.base import glossary
 from benchgate.base.errors import UsageError
 from benchgate.base.paths import data_root
 from benchgate.base.text import suggestion
+from benchgate.plan import mark_table, option_table
 from benchgate.render.tables import columns
 
 PARTS = ("tutorial", "how-to", "reference", "explanation", "measured")
@@ -22,7 +23,7 @@ SITE = "as a site: `./run docs` in a checkout makes build/site/index.html"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    about = "a page, such as gates, or a word, such as `noise floor` (default: a list of all pages and words)"
+    about = "a page, a word (`noise floor`), a mark (speedup) or an option (quick); default: a list"
     parser.add_argument("page", nargs="*", help=about)
 
 
@@ -33,15 +34,32 @@ def run(words: argparse.Namespace) -> int:
         return 0
     asked = " ".join(words.page)
     page = asked.rpartition("/")[2].removesuffix(".md")  # as links between the pages have it
-    term = glossary.term_of(page)
-    if page not in pages and term is None:
-        known = suggestion(page, {*pages, *glossary.WORDS}, "`benchgate docs` lists all")
-        raise UsageError(f"there is no page and no word `{asked}`; {known}")
     if page in pages:
         print(pages[page].read_text(encoding="utf-8"), end="")
-    elif term is not None:
+        return 0
+    written = _written()
+    if term := glossary.term_of(page):
         print(f"{term.word}: {term.meaning}\nMore: benchgate docs {term.page}")
+    elif page in written:
+        print(written[page])
+    else:
+        known = suggestion(page, {*pages, *glossary.WORDS, *written}, "`benchgate docs` lists all")
+        raise UsageError(f"there is no page and no word `{asked}`; {known}")
     return 0
+
+
+def _written() -> dict[str, str]:
+    """What tests and command lines may have, by name."""
+    rows: tuple[mark_table.PlainMark | mark_table.GateMark, ...] = (*mark_table.PLAIN, *mark_table.TABLE)
+    marks = {
+        mark.name: f"{mark.name}: {mark.about}\nAs in: {mark.shown}\nMore: benchgate docs marks"
+        for mark in rows
+    }
+    options = {
+        option.name: f"{option.flag}: {option.about}\nMore: benchgate docs options"
+        for option in option_table.TABLE
+    }
+    return {**options, **marks}
 
 
 def names() -> tuple[str, ...]:

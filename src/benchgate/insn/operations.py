@@ -6,7 +6,7 @@ outside the format, and a histogram that contradicts itself, is a ValueError.
 
 A span is from the entry of a call to the exit of one, in ns: `inner`. `outer` is from what the guest read
 last from its clock before it to what it read first afterwards, where it read both: no honest guest measures
-more.
+more. Of a value that is the sum of several, `inner` and `outer` include what its clock's ticks make of each.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from benchgate.base.cells import Lane
 from benchgate.base.gates import SMALLEST_LOOK, VERIFIED, Policy
 from benchgate.base.system.script import values_of
 from benchgate.base.text import counted
+from benchgate.base.workload.metrics import NS, SHARE, every_metric, time_size
 from benchgate.plan import choice
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, PlannedGate, SweepPlan, run_order, runs_of, warmups_of
@@ -82,16 +83,29 @@ def _describe_gate(planned: PlannedGate, options: Options) -> str:
     elif gate.baseline:
         there = "" if Path(gate.baseline).exists() else ", which does not exist"
         text += f" to the baseline {gate.baseline}{there}"
-    text += "".join(f", {name} {value}" for name, value in gate.settings)
+    text += "".join(f", {name} {value}" for name, value in gate.settings if name != "unit")
     bound = gate.threshold(planned.arm.seats.lane)
     if bound is not None:
-        text += f", {'at most' if gate.at_most is not None else 'at least'} {bound:g}"
+        text += f", {'at most' if gate.at_most is not None else 'at least'} {_bound(planned, bound)}"
     skip = planned.skip or options.why_no_gates
     if planned.base is not None and planned.base.cell == planned.arm.cell:
         skip = "a system is not compared with itself; next: name another --system"
     if not skip and runs_of(planned.arm, options) < SMALLEST_LOOK:
         skip = f"{runs_of(planned.arm, options)} seeds are too few to decide anything"
     return f"{text}: SKIP: {skip}" if skip else text
+
+
+def _bound(planned: PlannedGate, bound: float) -> str:
+    """In the unit of the figure: `1.9`, `20 ms`, `5%`."""
+    gate, metric = planned.gate, every_metric(planned.arm.workload.metrics).get(planned.gate.metric)
+    if planned.base is not None or gate.baseline or metric is None:
+        return f"{bound:g}"
+    if metric.unit == SHARE:
+        return f"{100 * bound:.6g}%"
+    if gate.setting("unit") == NS or (metric.unit == NS and not metric.is_window):
+        size, name = time_size(bound)
+        return f"{bound / size:g} {name}"
+    return f"{bound:,.15g} {'' if metric.is_window else metric.unit}".rstrip()
 
 
 def estimate_s(sweep: SweepPlan, options: Options, policy: Policy) -> float:

@@ -175,8 +175,8 @@ def _undecided(verdict: Verdict) -> Verdict:
 
 
 def headline(view: SessionView) -> str:
-    """The first line of every report. It begins with PASS only if the session is complete and every verdict
-    is PASS or SKIP, with at least one PASS that decides."""
+    """The first line of every report, on a terminal the last one. It begins with PASS only if the session is
+    complete and every verdict is PASS or SKIP, with at least one PASS that decides."""
     if not view.is_verified:
         return "UNVERIFIED: figures from results.csv alone; without the logs of the runs nothing is decided"
     words = [verdict.outcome for verdict in view.verdicts]

@@ -16,7 +16,7 @@ void timer_due(void) {
 static void oneshot(unsigned me) {
     *apic(APIC_DIVIDE) = 11; // by 1: a tick is a ns
     *apic(APIC_TIMER) = VECTOR_TIMER;
-    for (unsigned i = 0; i < TIMERS; i++) {
+    for (unsigned i = 0; i < (steps ? steps : TIMERS); i++) {
         seen[me].at = tsc() + PERIOD;
         *apic(APIC_INITIAL) = PERIOD;
         uint64_t before = seen[me].ticks;

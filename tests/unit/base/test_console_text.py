@@ -23,7 +23,7 @@ def test_an_escape_between_cr_and_lf_keeps_them_apart_in_pieces_too() -> None:
     assert b"".join(map(stream.feed, (b"\r", b"\x1b", b"[1m\n."))) == plain(b"\r\x1b[1m\n.") == b"\n\n."
 
 
-@given(st.lists(st.sampled_from([b"\r", b"\n", b"\r\n", b"\x1b[1m", b"\x1b]t\n\x07", b"x"]), max_size=12))
+@given(st.lists(st.sampled_from([b"\r", b"\n", b"\r\n", b"\x1b[1m", b"\x1b]t", b"\x07", b"x"]), max_size=12))
 def test_each_line_of_the_text_has_its_end_on_the_console(parts: list[bytes]) -> None:
     console = b"".join(parts)
     ends = line_ends(console)
@@ -32,7 +32,10 @@ def test_each_line_of_the_text_has_its_end_on_the_console(parts: list[bytes]) ->
     assert all(plain(console[:end]).count(b"\n") == at for at, end in enumerate(ends, 1))
 
 
-@given(st.lists(st.sampled_from([b"\r", b"\n", b"\x1b[", b"3", b"1m", b"x"]), max_size=30), st.data())
+PIECES = [b"\r", b"\n", b"\x1b[", b"3", b"1m", b"x", b"\x1b]", b"\x07", b"1" * 64, b"t" * 256]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=30), st.data())
 def test_a_stream_cut_anywhere_gives_the_same_text(parts: list[bytes], data: st.DataObject) -> None:
     text = b"".join(parts) + b".\n\n"
     cuts = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=5)))
@@ -40,6 +43,13 @@ def test_a_stream_cut_anywhere_gives_the_same_text(parts: list[bytes], data: st.
     for begin, end in zip([0, *cuts], [*cuts, len(text)], strict=True):
         said += stream.feed(text[begin:end])
     assert said == plain(text)
+
+
+def test_a_title_that_never_ends_hides_no_later_line() -> None:
+    assert (
+        plain(b"\x1b]0;menu\r\nprimes: 6057 found\r\ntook 12 ms\x07\r\n").splitlines()[1]
+        == b"primes: 6057 found"
+    )
 
 
 def test_an_overlong_escape_is_passed_on_as_text() -> None:

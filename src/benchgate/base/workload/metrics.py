@@ -107,6 +107,9 @@ WINDOWS = {
 WASTED, WASTED_LONGEST, SETTLING, SCHED_WAIT = "wasted", "wasted_longest", "settling", "sched_wait"
 HELD = "held"
 """`sched_wait` is also the name of a run's histogram of waits, which is in ns whatever the guest counts."""
+MOST_SETTLING = 10_000
+"""In ns, so in instructions on the ideal machine: no thread settles for longer, and what exceeds it is
+wasted."""
 OF_THREADS = {
     one.name: one
     for one in (

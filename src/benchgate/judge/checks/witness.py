@@ -96,7 +96,8 @@ def _claimed(promise: Promise, seen: RunNames) -> WitnessedPromise:
                 f"`{claim.text}` would hold of {_TELLING:,} times as much of each, and of as little: {text}"
             )
             continue
-        exact = _exact(claim, seen.workload.params) if seen.tells_results else ()
+        is_known = seen.tells_results or not any(of_machine(name) for name in claim.names)
+        exact = _exact(claim, seen.workload.params) if is_known else ()
         return WitnessedPromise(claim.text, promise.because, text, figures=_figures(claim), exact=exact)
     return WitnessedPromise(promise.text, promise.because, why="; ".join(dict.fromkeys(reasons)))
 

@@ -143,9 +143,10 @@ def in_one_unit(measurement: Measurement, other: Measurement) -> tuple[Measureme
 
 
 def in_time(of: Measurement) -> Measurement | None:
-    """The same in ns; None if its guest counts cycles and does not say how many are a second."""
+    """The same in ns, of which an instruction takes one; None if its guest counts cycles and does not say how
+    many are a second."""
     if of.unit in (NS, Lane.INSN.value):
-        return of
+        return replace(of, unit=NS)
     return _in_ns(of) if of.hz else None
 
 

@@ -12,20 +12,33 @@ from functools import partial
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Word
-from benchgate.base.workload.metrics import Metric
+from benchgate.base.workload.metrics import SHARE, Metric
 from benchgate.judge.gates import figures, groups, looks
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import GateFigures, in_time, of_median, unusable
 from benchgate.judge.gates.looks import GateQuestion, require_one_bound, rule_of
-from benchgate.judge.gates.wording import printed_step, reason, subject
+from benchgate.judge.gates.wording import number, printed_step, reason, subject
 
 KIND = "limit"
 
 
-def check(gate: Gate, _metric: Metric | None = None, _policy: Policy | None = None) -> None:
+def check(gate: Gate, metric: Metric | None = None, _policy: Policy | None = None) -> None:
     if gate.base is not None:
         raise DecideError(f"{gate.id}: a limit gate takes one cell and no base")
     require_one_bound(gate)
+    if metric is not None:
+        _require_decision(gate, metric)
+
+
+def _require_decision(gate: Gate, metric: Metric) -> None:
+    """A new gate that no figure can fail, or that none can pass, is refused."""
+    for name, limit in gate.thresholds.items():
+        if metric.unit == SHARE and (limit > 1 or (limit == 1 and gate.at_most is not None)):
+            given = f"{name}={number(limit)} ({number(limit * 100)}%)"
+            why = f'{gate.metric} is a share, so {given} decides nothing; 5% are 0.05 or "5%"'
+            raise DecideError(f"{gate.kind}: {why}")
+        if limit == 0 and gate.at_least is not None:
+            raise DecideError(f"{gate.kind}: {name}=0 decides nothing: no figure is below 0")
 
 
 def judge(gate: Gate, measured: GateInput) -> Ruling:

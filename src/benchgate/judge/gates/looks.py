@@ -8,6 +8,7 @@ gate has no threshold, or if a rule needs exactly one of `at_least` and `at_most
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from benchgate.base.statistics.stats import Interval
 from benchgate.base.system import arch
 from benchgate.base.system.machines import unit_on
 from benchgate.base.text import counted, with_interval
-from benchgate.base.workload.metrics import NS, SHARE
+from benchgate.base.workload.metrics import MOST_SETTLING, NS, SETTLING, SHARE
 from benchgate.judge.gates.arm_checks import early, ended
 from benchgate.judge.gates.figures import GateFigures
 from benchgate.judge.gates.wording import (
@@ -268,10 +269,17 @@ def compared(gate: Gate, seen: GateFigures, sign: str) -> str:
     return f"{said}; {seen.groups}" if seen.groups else said
 
 
+US = 1_000
+
+
 def unresolved(gate: Gate, seen: GateFigures, arms: Iterable[Arm]) -> str:
     cause, advice = "other tasks of the guest", "make the work longer, or use --clock insn"
     if seen.lane is Lane.INSN:
         cause, advice = "the clock's steps at the vCPUs' hand-overs", _waiting(arms)
+        least = math.ceil(seen.value * (1 + seen.blur) / US)
+        # no loop waits: threads are woken so rarely
+        if gate.metric == SETTLING and least * US < MOST_SETTLING:
+            advice = f'set {SETTLING}="{least}us", the shortest that can be told here'
     shown = figure_text(gate, seen, seen.threshold)
     what = (
         f"{shown}, and {cause} can have changed it by {seen.blur:.1%}, so it is "

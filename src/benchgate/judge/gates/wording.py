@@ -39,8 +39,9 @@ def percent_span(share: float, interval: Interval, threshold: float) -> str:
 
 
 def time_span(value: float, interval: Interval, threshold: float) -> str:
-    """`4.528 [4.410, 4.630] us`, with the four digits that reports show, or more if the sides need them."""
-    size, name = time_size(value)
+    """`4.528 [4.410, 4.630] us`, with the four digits that reports show, or more if the sides need them.
+    A 0 is in the unit of its interval."""
+    size, name = time_size(value or interval.high)
     decimals = 3 - math.floor(math.log10(value / size)) if value >= 1 else 3
     ends = Interval(interval.low / size, interval.high / size)
     return f"{span(value / size, ends, threshold / size, max(decimals, 0))} {name}"

@@ -34,13 +34,11 @@ def sentences(view: SessionView) -> list[str]:
 def _range(view: SessionView) -> list[str]:
     if not view.floors:
         return []
-    ordered = sorted(view.floors, key=lambda noise_floor: noise_floor.floor)
-    least, most = ordered[0], ordered[-1]
+    most = max(view.floors, key=lambda noise_floor: noise_floor.floor)
     if most.floor == 0:
         return ["noise floor: with nothing changed, an arm measured twice does not differ"]
-    first = f"{percent(least.floor)} ({least.cell_id})"
-    span = first if len(ordered) == 1 else f"{first} to {percent(most.floor)} ({most.cell_id})"
-    return [f"noise floor: with nothing changed, an arm measured twice differs by up to {span}"]
+    what = f"an arm measured twice differs by {percent(most.floor)} at most ({most.cell_id})"
+    return [f"noise floor: with nothing changed, {what}"]
 
 
 def lines_of_markdown(view: SessionView) -> list[str]:

@@ -6,14 +6,16 @@ columns that do not fit, the least important first; reasons are wrapped, not tru
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchgate.base import glossary
 from benchgate.base.cells import Window
+from benchgate.base.gates import Word
 from benchgate.base.text import located, visible
 from benchgate.render.figures import ArmFigures, ArmSeries, series_of
 from benchgate.render.tables import (
+    attribution,
     columns,
     memory,
     metrics,
@@ -44,25 +46,33 @@ COLUMNS = (
 never."""
 
 
-def render(view: SessionView, width: int = 80, folder: Path | None = None, told: Collection[str] = ()) -> str:
-    """`folder`: the session's, for the paths of runs; `told`: reasons that the reader has seen already."""
+def render(view: SessionView, width: int = 80, folder: Path | None = None) -> str:
+    """Figures, notes, verdicts with what is not a PASS at their end, and the headline: what was asked scrolls
+    away last. `folder`: the session's, for the paths of runs."""
     room = max(width, NARROWEST)
-    lines = [*_wrapped(headline(view), room), ""]
+    lines: list[str] = []
     for series in series_of(view):
         lines += [*_table(view, series, room), ""]
         if measured := metrics.text(view, series, room):
             lines += [*measured, ""]
+    wall = [line for text in sensitivity.wall_time_sentences(view) for line in _wrapped(text, room)]
+    shares = attribution.terminal(view.attributions, width).splitlines() if view.attributions else []
+    for block in (
+        side_by_side.text(view, room),
+        variants.text(view, room),
+        memory.text(view, room),
+        wall,
+        shares,
+    ):
+        lines += [*block, ""] if block else []
     every = [f"{word}: {text}" for word, text in sentences_of(view.shown_verdicts)]
-    located_in = every if folder is None else [located(reason, folder) for reason in every]
-    reasons = (reason for reason in located_in if reason not in told)
+    every.sort(key=lambda text: not text.startswith(Word.PASS))
+    reasons = every if folder is None else [located(reason, folder) for reason in every]
     seen = (*threads.sentences(view), *sensitivity.sentences(view), *void_runs(view), *view.outliers)
-    texts = (*reasons, *seen, *unwitnessed(view), *view.labels, *view.notes, *_words(every))
-    lines += [line for text in texts for line in _wrapped(text, room)]
-    told = [line for text in sensitivity.wall_time_sentences(view) for line in _wrapped(text, room)]
-    for block in (side_by_side.text(view, room), variants.text(view, room), memory.text(view, room), told):
-        if block:
-            lines += [*([""] if lines[-1] else []), *block]
-    return "\n".join(lines).rstrip() + "\n"
+    for texts in ((*seen, *unwitnessed(view), *view.labels, *view.notes, *_words(every)), reasons):
+        lines += [line for text in texts for line in _wrapped(text, room)]
+        lines += [""] if texts else []
+    return "\n".join([*lines, *_wrapped(headline(view), room)]) + "\n"
 
 
 def _words(sentences: Sequence[str]) -> list[str]:

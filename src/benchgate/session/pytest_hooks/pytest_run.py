@@ -128,7 +128,7 @@ class SessionHooks:
         if not self._state.options.plan or session.config.option.collectonly:
             return None
         reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-        if reporter is not None:
+        if reporter is not None and self._state.picked:
             reporter.write_line(self._state.describe())
         try:
             self._state.try_qemus()
@@ -166,16 +166,15 @@ class SessionHooks:
         self._state.interruptions.release()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> Generator[None]:
+    def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None]:
         """The verdict comes after what other plugins print, also where one of them raises."""
         try:
             yield
         finally:
-            self._say_verdict(terminalreporter, config)
+            self._say_verdict(terminalreporter)
 
-    def _say_verdict(self, reporter: Any, config: pytest.Config) -> None:
-        shown = config.option.tbstyle not in ("no", "line")
-        text = self._state.summary(reporter._tw.fullwidth, failures_shown=shown)
+    def _say_verdict(self, reporter: Any) -> None:
+        text = self._state.summary(reporter._tw.fullwidth)
         if text:
             reporter.section("benchgate")
             reporter.write_line(coloured(text, reporter._tw.markup))

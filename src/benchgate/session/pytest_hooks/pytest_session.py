@@ -30,7 +30,7 @@ from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell, PlannedGate, SweepPlan
 from benchgate.plan.seats import ground_of, reseat
 from benchgate.render.files import report_html
-from benchgate.render.tables import attribution, terminal
+from benchgate.render.tables import terminal
 from benchgate.render.view import SessionView
 from benchgate.run.guest import RunningGuest
 from benchgate.session import fleets
@@ -259,7 +259,7 @@ class PytestSession:
 
     def ended(self, width: int) -> dict[str, Any]:
         """What a worker of xdist hands over; `take_over` reads it."""
-        text = self.summary(width, failures_shown=True) if self._view is not None else ""
+        text = self.summary(width) if self._view is not None else ""
         return {"picked": self.picked, "code": self._code, "text": text}
 
     def take_over(self, *, picked: bool, code: int, text: str) -> None:
@@ -296,16 +296,13 @@ class PytestSession:
     def _folder(self) -> str:
         return str(self._measuring.folder or "") if self._measuring else ""
 
-    def summary(self, width: int, *, failures_shown: bool) -> str:
-        """The terminal's summary: verdicts, figures, and the path of the report. A reason that pytest has
-        shown as a test's failure is not repeated."""
+    def summary(self, width: int) -> str:
+        """The terminal's summary: figures, verdicts, and the path of the report."""
         if self._view is None:
             return "\n".join(filter(None, (self._told, self.complaint)))
-        told = {line.message for line in self._reports if failures_shown and line.outcome == "failed"}
         folder = self.options.reports / "runs" / self._view.id
         lines = [
-            terminal.render(self._view, width, folder, told),
-            *([attribution.terminal(tables, width)] if (tables := self._view.attributions) else []),
+            terminal.render(self._view, width, folder),
             f"report: {self.options.reports / 'latest' / 'summary.md'}",
             f"page:   {self.options.reports / 'latest' / report_html.NAME}",
         ]

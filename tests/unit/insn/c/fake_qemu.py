@@ -33,6 +33,12 @@ char journal[1 << 20];
 static const char *names[] = {"rdi", "rsi", "rdx", "rcx", "rsp", "rax", "cs"};
 static struct { qemu_exec_callback *call; void *data; uint64_t *cell; } done[64];
 static unsigned count;
+void tick(uint64_t ns) {
+    static struct arch coarse;
+    coarse = arch_x86;
+    coarse.clock_step = ns;
+    blocks_arch = &coarse;
+}
 void on_vcpu(int vcpu) { clock_self = vcpu; }
 uint64_t clock_before(unsigned vcpu, uint64_t left) { return vcpu_times[vcpu] - left; }
 uint64_t clock_last_shown(void) { return shown; }

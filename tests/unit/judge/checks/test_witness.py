@@ -364,6 +364,12 @@ def test_a_log_of_an_earlier_version_makes_nothing_exact(tmp_path: Path) -> None
     assert [promise.exact for promise in run.promises] == [()]
 
 
+def test_what_equals_what_was_asked_for_needs_nothing_of_the_clock(tmp_path: Path) -> None:
+    run = Run("  - {claim: printed.done == 2 * rounds, because: x}\n", tmp_path)
+    assert run.seen() == [("10 == 10 (printed.done 10, rounds 5)", "")]
+    assert [promise.exact for promise in run.promises] == [("done",)]
+
+
 def test_a_turn_has_the_instructions_of_the_guests_processor(tmp_path: Path) -> None:
     """Three in a loop that is empty, or on a processor that multiplies and adds at once."""
     line = "  - {claim: programs >= turn * printed.done, because: each is a turn}\n"

@@ -42,6 +42,11 @@ def test_pass_has_the_figure_its_interval_and_its_unit() -> None:
     assert (verdict.ratio, verdict.base_cpus, verdict.metric, verdict.runs) == (None, None, "wake_p99", 5)
 
 
+def test_a_median_of_0_is_in_the_unit_of_its_interval() -> None:
+    verdict = rule(measured([0, 0, 0, 0, 3_984]), limit(at_most=500_000.0)).verdict
+    assert "= 0.000 [0.000, 3.984] us <= 500 us" in verdict.reason
+
+
 def test_fail_names_the_figure_and_what_to_read() -> None:
     verdict = rule(measured([950, 910, 920, 930, 940])).verdict
     assert verdict.outcome is Word.FAIL
@@ -157,6 +162,34 @@ def test_a_length_of_time_is_compared_in_ns(unit: str, hz: tuple[int, ...], word
     gate = limit(settings=(("unit", "ns"),))
     verdict = rule(replace(of, measurements={**of.measurements, "wake_p99": timed}), gate).verdict
     assert verdict.outcome is word, verdict.reason
+    if unit == "insn":  # whoever wrote 900ns reads ns
+        assert "= 1.600 [1.600, 1.600] us > 900 ns" in verdict.reason
+
+
+LOST = Metric("lost", MetricKind.SHARE, MetricDirection.LESS, "share", of="lost")
+
+
+@pytest.mark.parametrize(
+    ("metric", "change"),
+    [
+        (LOST, {"at_most": 5.0}),  # 500%: meant were 5%
+        (LOST, {"at_most": 1.0}),
+        (LOST, {"at_most": None, "at_least": 1.01}),
+        (LOST, {"at_most": None, "at_least": 0.0}),
+        (P99, {"at_most": None, "at_least": 0.0}),
+        (LOST, {"insn": 2.0}),
+    ],
+)
+def test_a_limit_that_no_figure_or_every_figure_keeps_is_refused(
+    metric: Metric, change: dict[str, object]
+) -> None:
+    with pytest.raises(DecideError, match="decides nothing"):
+        check(limit(**{"at_most": 0.5, **change}, metric=metric.name), metric, POLICY)
+
+
+@pytest.mark.parametrize("change", [{"at_most": 0.0}, {"at_most": 0.05}, {"at_most": None, "at_least": 1.0}])
+def test_a_share_from_0_to_1_is_a_limit(change: dict[str, object]) -> None:
+    check(limit(**{"at_most": 0.5, **change}, metric="lost"), LOST, POLICY)
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,26 @@ def test_what_is_excused_has_a_limit_of_its_own() -> None:
     assert "settling = 4.900 " in rule(measured(0.0, 0.0, settling=4_900.0)).verdict.reason
 
 
+@pytest.mark.parametrize(
+    ("settling", "step", "due"),
+    [
+        (300.0, 5_000.0, 'next: set settling="6us", the shortest that can be told here'),
+        (300.0, 40_000.0, "next: use `pause`"),  # each thread settles for 10 us at most: no limit could fail
+    ],
+)
+def test_a_settling_that_is_not_resolved_names_a_limit_that_is(
+    settling: float, step: float, due: str
+) -> None:
+    of = measured(0.0, 0.0, settling=settling)
+    blurred = replace(of.measurements["settling"], blur=(step / settling,) * 5)
+    of = replace(of, measurements={**of.measurements, "settling": blurred})
+    verdict = rule(of).verdict
+    assert verdict.outcome is Word.INCONCLUSIVE
+    assert due in verdict.reason
+    if step < 10_000:
+        assert rule(of, replace(gate(), settings=(("settling", "6us"),))).verdict.outcome is Word.PASS
+
+
 def test_a_cpu_in_the_kernel_has_a_limit_of_its_own() -> None:
     spins = measured(0.0, 0.0, held=0.201)
     verdict = rule(spins).verdict

@@ -19,5 +19,5 @@ def test_the_terminal_table_is_never_wider_than_the_terminal(width: int) -> None
 
 def test_the_terminal_has_the_complete_reason_of_a_failure() -> None:
     text = terminal.render(failing(Word.FAIL), 60)
-    assert text.startswith("FAIL: 1 of 1 verdicts\n")
+    assert text.endswith("\n\nFAIL: 1 of 1 verdicts\n")  # the verdict is last
     assert "FAIL: primes-linux smp2/smp1 ..." in text

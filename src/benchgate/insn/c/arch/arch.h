@@ -50,6 +50,8 @@ struct arch {
     const char *target; // QEMU's name for it
     // QEMU reads the host's TSC when the guest reads its clock. Else it calls clock_gettime.
     bool clock_is_host_tsc;
+    // How many ns the clock that programs read stands still between two of its ticks, at most.
+    uint64_t clock_step;
     bool devices_in_memory; // all of them: there are no instructions for input and output
     enum arch_kind (*kind)(const struct arch_insn *insn);
     // The kind of the mark (marks.h), or ARCH_NO_MARK.
@@ -60,6 +62,8 @@ struct arch {
     // Reads and writes memory with no other CPU's access in between. Of two instructions that do so together, as
     // lr and sc, the second one.
     bool (*atomic)(const struct arch_insn *insn);
+    // Of those, one that gives the program nothing: older compilers store so. NULL: there is none.
+    bool (*stores)(const struct arch_insn *insn);
     // Kernels use it to agree with other CPUs: atomic, orders memory, waits for an interrupt or decides whether any
     // is taken, sends one.
     bool (*synchronises)(const struct arch_insn *insn);

@@ -256,6 +256,7 @@ static uint64_t unsigned_pointer(uint64_t pointer) {
 
 const struct arch arch_arm = {
     .target = "aarch64",
+    .clock_step = 16, // 62.5 MHz; of newer CPUs 1
     .devices_in_memory = true,
     .kind = kind,
     .mark = mark,

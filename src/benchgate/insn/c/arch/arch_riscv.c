@@ -216,6 +216,12 @@ static bool is_atomic(const struct arch_insn *insn) {
     return (code & 0x7f) == 0x2f && code >> 27 != 0x02; // not lr
 }
 
+// amoswap to x0: with gcc 12 and 13 each atomic store.
+static bool stores(const struct arch_insn *insn) {
+    uint32_t code = code_of(insn);
+    return (code & 0x7f) == 0x2f && code >> 27 == 0x01 && field(code, 7, 5) == 0;
+}
+
 static bool writes_csr(uint32_t code) {
     uint32_t operation = field(code, 12, 3);
     return (code & 0x7f) == 0x73 && operation % 4 != 0 && (operation % 4 == 1 || field(code, 15, 5) != 0);
@@ -278,12 +284,14 @@ static bool ends_with_call(const uint8_t *end) {
 
 const struct arch arch_riscv = {
     .target = "riscv64",
+    .clock_step = 100, // 10 MHz
     .devices_in_memory = true,
     .kind = kind,
     .mark = mark,
     .jump = jump,
     .effect = effect,
     .atomic = is_atomic,
+    .stores = stores,
     .synchronises = synchronises,
     .remaps = remaps,
     .arguments = {"a0", "a1", "a2", "a3"},

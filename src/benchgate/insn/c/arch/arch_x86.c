@@ -280,6 +280,7 @@ static enum arch_act act(const struct arch_insn *insn) {
 
 const struct arch arch_x86 = {
     .target = "x86_64",
+    .clock_step = 1,
     .clock_is_host_tsc = true,
     .kind = kind,
     .mark = mark,

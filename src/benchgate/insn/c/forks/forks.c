@@ -8,6 +8,7 @@
 #include "journal.h"
 #include "libc.h"
 #include "parking.h"
+#include "rehearsal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -176,6 +177,7 @@ static void begin(const struct request *r) {
 
 static void be_born(struct request *r, pid_t parent) {
     host = -1;
+    rehearsal_forked();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(JOURNAL_EXIT_REFUSED);
@@ -204,6 +206,8 @@ static void answer(struct request *r) {
     const char *why = inherited_look(&r->given, r->birth, host, folder);
     if (!why && !libc_give_memory())
         why = "the guest's memory cannot be given to a fork";
+    if (!why && !rehearsal_translate())
+        why = "its vCPUs do not translate";
     if (!why && !are_at_rest())
         why = "its vCPUs are not at rest";
     if (!why)

@@ -4,6 +4,7 @@
 //   buckets NAME THREAD inner|outer BUCKET:COUNT ...     as in guest/hist.c; those that are not empty
 #include "spans.h"
 
+#include "blocks.h"
 #include "journal.h"
 
 #include <inttypes.h>
@@ -55,13 +56,18 @@ static bool add_both(struct spans *s, uint64_t inner, uint64_t outer) {
     return true;
 }
 
+static uint64_t last_tick(uint64_t time) {
+    return time - time % blocks_arch->clock_step;
+}
+
 bool spans_close(struct spans *s) {
     bool is_span = s->is_open && s->has_end && (s->has_read || !s->needs_read);
     s->is_open = s->has_end = false;
     if (!is_span)
         return true;
+    bool has_reads = s->begin.step && s->has_read;
     uint64_t inner = spans_length(s->begin.time, s->end), outer = inner;
-    if (s->begin.step && s->has_read)
+    if (has_reads)
         outer = spans_length(s->begin.read, s->read);
     if (outer < inner)
         outer = inner;
@@ -69,6 +75,7 @@ bool spans_close(struct spans *s) {
         return add_both(s, inner, outer);
     s->inner += inner;
     s->outer += outer;
+    s->ticked += has_reads ? spans_length(last_tick(s->begin.read), last_tick(s->read)) : outer;
     return true;
 }
 
@@ -76,9 +83,14 @@ bool spans_record(struct spans *s, uint64_t length) {
     return add_both(s, length, length);
 }
 
+// A program that adds up its parts adds up their errors, each of nearly a tick. The CPU's clock may be finer than its
+// architecture's coarsest one, so both lengths are possible.
 bool spans_record_parts(struct spans *s) {
-    bool has_memory = spans_close(s) && add_both(s, s->inner, s->outer);
-    s->inner = s->outer = 0;
+    bool has_memory = spans_close(s);
+    uint64_t inner = s->ticked < s->inner ? s->ticked : s->inner;
+    uint64_t outer = s->ticked > s->outer ? s->ticked : s->outer;
+    has_memory = has_memory && add_both(s, inner, outer);
+    s->inner = s->outer = s->ticked = 0;
     return has_memory;
 }
 

@@ -23,6 +23,7 @@ struct spans {
     struct spans_moment begin;
     uint64_t end, read;
     uint64_t inner, outer;         // of the parts so far
+    uint64_t ticked;               // and by a clock that goes on at its ticks only
     uint64_t since;                // the last recorded one began then
     uint64_t step;                 // reads up to this one were before the last span's end
     struct spans_lengths *lengths; // NULL: there was none

@@ -10,6 +10,7 @@
 #include "operations.h"
 #include "polls.h"
 #include "profile.h"
+#include "rehearsal.h"
 #include "stacks.h"
 #include "threads.h"
 #include "threads_stays.h"
@@ -25,24 +26,45 @@ static bool look_at(const struct qemu_plugin_insn *insn, struct arch_insn *seen)
     return counter_bytes(insn, seen->bytes, sizeof seen->bytes);
 }
 
+static struct blocks_tail tail_of(const struct qemu_plugin_tb *tb, size_t total) {
+    struct blocks_tail tail = {.begin = qemu_plugin_tb_vaddr(tb)};
+    uint64_t at = tail.begin;
+    for (size_t i = 0; i < total; i++) {
+        struct arch_insn seen;
+        bool is_known = look_at(qemu_plugin_tb_get_insn(tb, i), &seen);
+        if (is_known && i + SPIN_MOST >= total) {
+            tail.at[tail.count] = at;
+            tail.insns[tail.count++] = seen;
+        }
+        at += seen.length;
+    }
+    tail.end = at;
+    return tail;
+}
+
+static struct spin follow(struct spin_trail *trail, const struct blocks_tail *tail) {
+    struct spin found = {0};
+    for (size_t i = 0; i < tail->count; i++)
+        found = spin_follow(blocks_arch, trail, tail->at[i], &tail->insns[i]);
+    return found;
+}
+
 // Finds the block before this one by its end address, because another vCPU may have translated it.
-static struct spin find_spin(const struct qemu_plugin_tb *tb, size_t total) {
+struct spin blocks_spin(const struct blocks_tail *tail) {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     static struct spin_trail trails[1024];
     const size_t many = sizeof trails / sizeof trails[0];
-    uint64_t at = qemu_plugin_tb_vaddr(tb);
-    struct spin found = {0};
     pthread_mutex_lock(&mutex);
-    struct spin_trail trail = trails[at % many];
-    for (size_t i = 0; i < total; i++) {
-        struct arch_insn seen;
-        if (look_at(qemu_plugin_tb_get_insn(tb, i), &seen))
-            found = spin_follow(blocks_arch, &trail, at, &seen);
-        at += seen.length;
-    }
-    trails[at % many] = trail;
+    struct spin_trail trail = trails[tail->begin % many];
+    struct spin found = follow(&trail, tail);
+    trails[tail->end % many] = trail;
     pthread_mutex_unlock(&mutex);
     return found;
+}
+
+struct spin blocks_spin_alone(const struct blocks_tail *tail) {
+    struct spin_trail none = {0};
+    return follow(&none, tail);
 }
 
 // The guest reads its clock, and QEMU will ask for the time. The host's TSC is trapped instead (tsc.c).
@@ -77,7 +99,8 @@ static void instrument(struct qemu_plugin_insn *insn, const struct arch_insn *se
 void blocks_translated(struct qemu_plugin_tb *tb) {
     uint8_t lengths[BLOCK_MOST];
     size_t total = qemu_plugin_tb_n_insns(tb);
-    struct spin spin = find_spin(tb, total);
+    struct blocks_tail tail = tail_of(tb, total);
+    struct spin spin = rehearsal_block(tb, total, &tail) ? blocks_spin_alone(&tail) : blocks_spin(&tail);
     counter_instrument(tb, total, spin);
     polls_block(tb, total, spin);
     profile_block(tb, total);

@@ -3,11 +3,24 @@
 #define BLOCKS_H
 
 #include "arch.h"
+#include "spin.h"
 #include "qemu_api.h"
 
 extern const struct arch *blocks_arch; // the guest's
 
 void blocks_setup(const struct arch *guest); // before the first translation
 void blocks_translated(struct qemu_plugin_tb *tb);
+
+// The last instructions of a block: all that says whether it closes a loop that only waits.
+struct blocks_tail {
+    uint64_t begin, end; // of the block
+    size_t count;
+    uint64_t at[SPIN_MOST];
+    struct arch_insn insns[SPIN_MOST];
+};
+// Whether it closes such a loop with the blocks before it, and remembers it for those behind it. Call it in the order in
+// which the guest comes to its blocks for the first time: digits depend on it.
+struct spin blocks_spin(const struct blocks_tail *tail);
+struct spin blocks_spin_alone(const struct blocks_tail *tail); // with no block before it; remembers nothing
 
 #endif

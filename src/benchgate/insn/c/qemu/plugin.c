@@ -19,6 +19,7 @@
 #include "polls.h"
 #include "pool.h"
 #include "profile.h"
+#include "rehearsal.h"
 #include "sharing.h"
 #include "stacks.h"
 #include "threads.h"
@@ -229,6 +230,7 @@ static void ended(void) {
     threads_report(clock_here());
     counts_report(clock_here());
     operations_report();
+    rehearsal_report();
     uint64_t guest_tsc = 0;
     for (unsigned c = 0; c < vcpu_count; c++)
         guest_tsc += counter_clock_reads(c);
@@ -359,7 +361,10 @@ static const char *problem(const struct qemu_info *info, struct settings *s) {
     if (!s->out || !journal_open(s->out))
         return "the log cannot be written (option out=FILE)";
     why = requests((unsigned)info->system.smp_vcpus, s);
-    return why || s->forks < 0 ? why : forks_setup(s->forks, s->mark, s->out, begins);
+    if (why || s->forks < 0)
+        return why;
+    rehearsal_setup(info->target_name, info->version.cur);
+    return forks_setup(s->forks, s->mark, s->out, begins);
 }
 
 int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv) {

@@ -19,6 +19,7 @@ static struct hooks hooks;
 static bool hook_tells_bytes;
 static unsigned slot_of_hook[HOOKS_MOST];
 static enum callees_deed deed_of_hook[HOOKS_MOST];
+static unsigned pair_of_hook[HOOKS_MOST]; // of an end, the hook of its begin; of others, itself
 static uint8_t lengths[COUNTS_NUMBERS]; // 1 + the argument that says how many bytes, or 0
 static uint64_t near_hooks[64]; // a bit for each address of a hook, modulo 4096
 
@@ -86,9 +87,19 @@ static unsigned slot_of(const struct hook *h) {
     }
 }
 
+// An event that ends has the name of the one that begins, but for its first letter.
+static unsigned pair_of(unsigned n) {
+    for (unsigned i = 0; i < hooks.count && deed_of_hook[n] == CALLEES_ENDS; i++)
+        if (callees_deed(hooks.all[i].name) == CALLEES_BEGINS &&
+            strcmp(hooks.all[i].name + 1, hooks.all[n].name + 1) == 0)
+            return i;
+    return n;
+}
+
 static void know_hook(unsigned n) {
     const struct hook *h = &hooks.all[n];
     deed_of_hook[n] = h->kind == HOOK_EVENT ? callees_deed(h->name) : CALLEES_HAPPENS;
+    pair_of_hook[n] = pair_of(n);
     slot_of_hook[n] = slot_of(h);
     hook_tells_bytes |= h->bytes.length != 0;
     for (unsigned i = 0; i < h->places; i++)
@@ -167,9 +178,9 @@ static void may_send(unsigned vcpu, void *unused) {
 }
 
 // At a function of the program; how much it adds.
-static uint64_t called(enum callees_deed deed, unsigned vcpu) {
-    if (deed != CALLEES_STARTS)
-        return callees_count(deed, vcpu);
+static uint64_t called(unsigned n, unsigned vcpu) {
+    if (deed_of_hook[n] != CALLEES_STARTS)
+        return callees_count(deed_of_hook[n], pair_of_hook[n], vcpu);
     counts_spans_start(vcpu);
     return 1;
 }
@@ -183,7 +194,7 @@ static void reached(unsigned vcpu, void *data) {
         add_call(vcpu, h->number.length ? program_run(&h->number, vcpu, 0) & UINT32_MAX : COUNTS_NUMBERS,
                  h->bytes.length ? bytes_of(program_run(&h->bytes, vcpu, 0)) : 0);
     else if (deed_of_hook[(uintptr_t)data] != CALLEES_HAPPENS)
-        add(vcpu, slot_of_hook[(uintptr_t)data], called(deed_of_hook[(uintptr_t)data], vcpu));
+        add(vcpu, slot_of_hook[(uintptr_t)data], called((unsigned)(uintptr_t)data, vcpu));
     else
         add(vcpu, slot_of_hook[(uintptr_t)data],
             h->adds.length ? bytes_of(program_run(&h->adds, vcpu, 0)) : 1);
@@ -253,7 +264,8 @@ void counts_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *s
         return;
     if (blocks_arch->kind(seen) == ARCH_CALLS && !hooked(HOOK_SYSCALL) && is_of(OF_PROGRAM))
         call_back(insn, calls, 0);
-    if (blocks_arch->atomic(seen) && is_of(OF_PROGRAM))
+    bool is_store = blocks_arch->stores && blocks_arch->stores(seen);
+    if (blocks_arch->atomic(seen) && !is_store && is_of(OF_PROGRAM))
         count(insn, COUNTS_ATOMICS);
     if (blocks_arch->kind(seen) == ARCH_PAUSE && is_of(OF_PROGRAM))
         count(insn, COUNTS_SPUN);

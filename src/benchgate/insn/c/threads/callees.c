@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "threads_guest.h"
+#include "threads_hooks.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,7 +11,7 @@
 
 #define MOST_DIFFERENT 256
 
-static uint64_t arguments[MOST_DIFFERENT], begun[LOCKSTEP_MAX]; // 0: none
+static uint64_t arguments[MOST_DIFFERENT], begun[HOOKS_MOST][LOCKSTEP_MAX]; // 0: none
 
 enum callees_deed callees_deed(const char *event) {
     static const char letters[] = "dbes";
@@ -28,10 +29,10 @@ static bool is_new(uint64_t argument) {
     return is_it;
 }
 
-uint64_t callees_count(enum callees_deed deed, unsigned vcpu) {
-    uint64_t since = begun[vcpu], executed = clock_executed(vcpu);
+uint64_t callees_count(enum callees_deed deed, unsigned pair, unsigned vcpu) {
+    uint64_t since = begun[pair][vcpu], executed = clock_executed(vcpu);
     if (deed == CALLEES_DIFFERS)
         return is_new(guest_argument(vcpu, 0));
-    begun[vcpu] = deed == CALLEES_BEGINS ? executed : 0;
+    begun[pair][vcpu] = deed == CALLEES_BEGINS ? executed : 0;
     return deed == CALLEES_ENDS && since ? executed - since : 0;
 }

@@ -1,6 +1,6 @@
 // What is counted at functions of the workload's program, beside how often they are called. The begin of an event's
-// name says what: `d_` with how many first arguments, `e_` the instructions since the call of `b_` on that CPU, `s_`
-// where the program starts.
+// name says what: `d_` with how many first arguments, `e_` the instructions since the call of `b_` of the same name on
+// that CPU, `s_` where the program starts.
 #ifndef CALLEES_H
 #define CALLEES_H
 
@@ -9,6 +9,7 @@
 enum callees_deed { CALLEES_HAPPENS, CALLEES_DIFFERS, CALLEES_BEGINS, CALLEES_ENDS, CALLEES_STARTS };
 
 enum callees_deed callees_deed(const char *event);
-uint64_t callees_count(enum callees_deed deed, unsigned vcpu); // it is called: how much that adds
+// It is called: how much that adds. `pair`: the hook where it begins.
+uint64_t callees_count(enum callees_deed deed, unsigned pair, unsigned vcpu);
 
 #endif

@@ -26,14 +26,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 
+from benchgate.base.workload.metrics import MOST_SETTLING
 from benchgate.insn.threads_log import IDLE
 from benchgate.judge.accounts.threads.books import HeldStretch, ThreadWake, WaitBegin, WastedStretch
 from benchgate.judge.accounts.threads.kernel_stays import find_held
 from benchgate.judge.accounts.threads.lateness import PlainWait, find_waits
 from benchgate.judge.accounts.threads.schedule import WAITING, Schedule, ThreadLife
 
-SETTLE = 10_000
-"""In ns, so in instructions on the ideal machine."""
+SETTLE = MOST_SETTLING
 SETTLE_BEFORE = 100_000
 """The same of records without the halts of the clock, whose sessions were judged by it."""
 MOST_THREADS = 64

@@ -29,11 +29,12 @@ class Arch(ctypes.Structure):
     _fields_ = (
         ("target", ctypes.c_char_p),
         ("clock_is_host_tsc", ctypes.c_bool),
+        ("clock_step", ctypes.c_uint64),
         ("devices_in_memory", ctypes.c_bool),
         *((name, ctypes.c_void_p) for name in ("kind", "mark", "jump", "effect")),
         *(
             (name, ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.POINTER(Insn)))
-            for name in ("atomic", "synchronises")
+            for name in ("atomic", "stores", "synchronises")
         ),
         ("remaps", Asks),
         ("flow", ctypes.c_void_p),
@@ -185,6 +186,21 @@ ACTS = {
     ("arch_arm", "msr icc_sgi1r_el1,x3"): (word(0xD518CBA3), SENDS),
     ("arch_arm", "svc #0"): (word(0xD4000001), NOTHING),
 }
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        pytest.param(0x08C5A02F, True, id="amoswap.w x0,a2,(a1)"),
+        pytest.param(0x08C5A52F, False, id="amoswap.w a0,a2,(a1)"),
+        pytest.param(0x00C5A02F, False, id="amoadd.w x0,a2,(a1)"),
+        pytest.param(0x0005A023, False, id="sw x0,0(a1)"),
+    ],
+)
+def test_an_exchange_that_gives_nothing_is_a_store(
+    tables: dict[str, Arch], code: int, *, expected: bool
+) -> None:
+    assert tables["arch_riscv"].stores(insn(word(code))) is expected
 
 
 @pytest.mark.parametrize("case", ACTS, ids=" ".join)

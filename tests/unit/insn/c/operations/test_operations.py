@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from benchgate.base.system.arch import AARCH64, RISCV64, X86_64
 from benchgate.build.toolchain import compiler
 from benchgate.insn.plugin import c_file
 from tests.kernelkit import GUEST
@@ -739,3 +740,34 @@ def test_calls_between_two_records_are_one_value(tmp_path: Path) -> None:
     inner, outer = lengths(seen, "sample")
     assert inner == f"2 {total + 100} 100 {total}"
     assert outer.startswith("2 ")
+
+
+@pytest.mark.parametrize(
+    ("begins", "lasts", "inner", "outer"),
+    [(85, 100, 300, 600), (0, 170, 300, 570)],
+    ids=["a tick longer each", "a tick shorter each"],
+)
+@pytest.mark.parametrize("is_right", [True, False])
+def test_parts_by_a_clock_that_ticks_each_100_ns_are_as_long_as_a_program_can_add_up(
+    tmp_path: Path, begins: int, lasts: int, inner: int, outer: int, *, is_right: bool
+) -> None:
+    """Reads are at 85 and 205 ns of 0, 100, 200 ...: a program has 200 for each of three parts, 120 are true.
+    Or at 0 and 190: it has 100, and the call alone is 170."""
+    whole = "last_tick(s->begin.read), last_tick(s->read)"
+    seen = pair(tmp_path, ("", "") if is_right else (whole, "s->begin.read, s->read"))
+    seen.library.tick(ctypes.c_uint64(100))
+    for part in range(3):
+        seen.time[0] = 10_000 * (part + 1) + begins - 10
+        seen.reads_clock()
+        seen.calls(READ, 1, after=lasts)
+        seen.reads_clock()
+    records(seen, 2, 1)
+    expected = [f"1 {length} {length} {length}" for length in (inner, outer)]
+    assert (lengths(seen, "sample") == expected) is is_right
+
+
+def test_the_ticks_of_clocks_are_those_that_verdicts_allow_for() -> None:
+    for arch, file in ((X86_64, "arch_x86"), (RISCV64, "arch_riscv"), (AARCH64, "arch_arm")):
+        said = re.search(r"\.clock_step = (\d+),", c_file(f"{file}.c").read_text())
+        assert said is not None
+        assert int(said[1]) == arch.clock_step_ns

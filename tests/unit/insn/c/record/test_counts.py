@@ -243,6 +243,20 @@ def test_first_arguments_of_a_function_and_what_lies_between_two(library: Path, 
     assert "saw total 0 events.e_lock 35" in lines
 
 
+def test_what_lies_within_another_pair_is_counted_for_both(library: Path, tmp_path: Path) -> None:
+    """A function that takes a lock by another one: its release comes first."""
+    hooks = "hook event b_take\nat 8000\nhook event e_take\nat 9000\n"
+    hooks += "hook event b_lock\nat 8100\nhook event e_lock\nat 9100\nend\n"
+    seen = guest(library, tmp_path, OBSERVE.replace("end\n", hooks))
+    executed = ctypes.c_uint64.in_dll(seen.library, "executed")
+    seen.mark(TOTAL_BEGIN, 1)
+    for now, at in ((10, 0x8000), (20, 0x8100), (50, 0x9000), (60, 0x9100)):
+        executed.value = now
+        seen.does(NOP, at=at)
+    seen.mark(TOTAL_END, 2)
+    assert {"saw total 0 events.e_take 40", "saw total 0 events.e_lock 40"} <= set(seen.report())
+
+
 def test_lines_of_the_console_get_what_changed_as_long_as_there_is_room(
     library: Path, tmp_path: Path
 ) -> None:
