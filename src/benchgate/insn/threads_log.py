@@ -33,7 +33,7 @@ _QUEUE = r"(-|0|[1-9][0-9]{0,8})"
 _TRAIL = r"(-|[0-9a-f]{1,16}(?:,[0-9a-f]{1,16}){0,7})"
 _HEADS = {"insn-threads 1": 1, "insn-threads 2": 2, "insn-threads 3": 3, "insn-threads 4": 4}
 """The versions. The second one has the halts of the clock, the third one the stays in the kernel, the fourth one
-which of them were interruptions."""
+which of them were interruptions, and for how long they spun."""
 _HALTS, _STAYS, _INTERRUPTIONS = 2, 3, 4
 _ONCE = re.compile(rf"(vcpus|start|open|close|full|end) {_N}")
 _FORMS = {
@@ -50,8 +50,8 @@ _FORMS = {
     "yield": re.compile(rf"yield {_N} {_N}"),
     "halt": re.compile(rf"halt {_N} {_N}"),
     "resume": re.compile(rf"resume {_N} {_N}"),
-    "stay": re.compile(rf"stay {_N} {_N} {_N}"),
-    "interrupt": re.compile(rf"interrupt {_N} {_N} {_N}"),
+    "stay": re.compile(rf"stay {_N} {_N} {_N}(?: {_N})?"),
+    "interrupt": re.compile(rf"interrupt {_N} {_N} {_N} {_N}"),
 }
 
 
@@ -154,6 +154,8 @@ class StayEvent(_OnCpu):
     """Until here the vCPU executed the kernel, with the thread that it has, and no program."""
 
     length: int
+    spun: int
+    """Of that: in loops that can do nothing but wait; 0 if an earlier version did not record it."""
     is_interruption: bool
     """Its program asked for it neither by a call nor by a fault."""
 
@@ -308,8 +310,8 @@ def _event(number: int, line: str, words: tuple[str, ...]) -> ThreadEvent:
     if kind in ("halt", "resume"):
         return HaltEvent(number, int(words[0]), int(words[1]), is_begin=kind == "halt")
     if kind in ("stay", "interrupt"):
-        numbers = map(int, words)
-        return StayEvent(number, *numbers, is_interruption=kind == "interrupt")
+        vcpu, time, length, spun = (int(word or 0) for word in words)
+        return StayEvent(number, vcpu, time, length, min(spun, length), is_interruption=kind == "interrupt")
     event, reads = _EVENTS[kind]
     values = (read(word) for read, word in zip(reads, words[3:], strict=True))
     return event(number, *map(int, words[:3]), *values)

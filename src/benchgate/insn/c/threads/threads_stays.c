@@ -3,8 +3,10 @@
 #if INSN_API >= 3
 
 #include "clock.h"
+#include "counter.h"
 
 #define SHORTEST 10000 // ns
+#define LEAST_SPUN 500 // ns: with more of it a shorter stay is told as well
 #define APART 128      // bytes per vCPU: no shared cache line
 
 static struct qemu_counter is_inside; // 1: the vCPU executes the kernel, and that was seen
@@ -12,7 +14,7 @@ static struct qemu_counter has_called; // 1: the program has called its kernel
 static bool tells_interruptions;
 static void (*on_leave)(unsigned vcpu, uint64_t time);
 static struct {
-    uint64_t since;
+    uint64_t since, waited;
     bool *is_program;
     bool is_asked; // or was not seen to begin
 } on[LOCKSTEP_MAX];
@@ -25,10 +27,21 @@ bool stays_setup(void (*left)(unsigned vcpu, uint64_t time), bool sees_faults) {
     return is_inside.score;
 }
 
+// In loops that can do nothing but wait, so far.
+static uint64_t waited(unsigned vcpu) {
+    return counter_paused(vcpu) + counter_idled(vcpu) + clock_skipped(vcpu);
+}
+
+static void begin(unsigned vcpu, uint64_t time, bool is_asked) {
+    on[vcpu].since = time;
+    on[vcpu].waited = waited(vcpu);
+    on[vcpu].is_asked = is_asked;
+}
+
 static void enters(unsigned vcpu, void *instructions) {
     qemu_plugin_u64_set(is_inside, vcpu, 1);
-    on[vcpu].since = clock_before(vcpu, (uintptr_t)instructions);
-    on[vcpu].is_asked = !tells_interruptions || qemu_plugin_u64_get(has_called, vcpu);
+    bool is_asked = !tells_interruptions || qemu_plugin_u64_get(has_called, vcpu);
+    begin(vcpu, clock_before(vcpu, (uintptr_t)instructions), is_asked);
     qemu_plugin_u64_set(has_called, vcpu, 0);
 }
 
@@ -58,22 +71,23 @@ void stays_fault(unsigned vcpu) {
 }
 
 void stays_begin(unsigned vcpu, uint64_t time, bool *is_program) {
-    on[vcpu].since = time;
     on[vcpu].is_program = is_program;
-    on[vcpu].is_asked = true;
+    begin(vcpu, time, true);
 }
 
-uint64_t stays_end(unsigned vcpu, uint64_t time, bool *is_interruption) {
-    uint64_t since = on[vcpu].since;
-    *is_interruption = !on[vcpu].is_asked;
-    bool is_told = on[vcpu].is_program && *on[vcpu].is_program &&
-                   time >= since + (*is_interruption ? 1 : SHORTEST);
-    return is_told ? time - since : 0;
+struct stay stays_end(unsigned vcpu, uint64_t time) {
+    struct stay stay = {.is_interruption = !on[vcpu].is_asked};
+    if (!on[vcpu].is_program || !*on[vcpu].is_program || time <= on[vcpu].since)
+        return stay;
+    uint64_t length = time - on[vcpu].since, spun = waited(vcpu) - on[vcpu].waited;
+    stay.spun = spun < length ? spun : length;
+    if (stay.is_interruption || length >= SHORTEST || stay.spun >= LEAST_SPUN)
+        stay.length = length;
+    return stay;
 }
 
 void stays_resume(unsigned vcpu, uint64_t time) {
-    on[vcpu].since = time;
-    on[vcpu].is_asked = true;
+    begin(vcpu, time, true);
 }
 
 #else

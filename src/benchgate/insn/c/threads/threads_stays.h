@@ -18,8 +18,12 @@ void stays_fault(unsigned vcpu); // the kernel handles a fault
 // From here on this thread is in the kernel; `is_program`: whether it has executed a program's instruction, which is kept
 // there; NULL: the vCPU idles.
 void stays_begin(unsigned vcpu, uint64_t time, bool *is_program);
-// How long the stay was that ends now; 0: there is none, or it was too short to be told.
-uint64_t stays_end(unsigned vcpu, uint64_t time, bool *is_interruption);
+struct stay {
+    uint64_t length; // 0: there is none, or it was too short to be told
+    uint64_t spun;   // of it: in loops that can do nothing but wait (spin.h)
+    bool is_interruption;
+};
+struct stay stays_end(unsigned vcpu, uint64_t time); // the one that ends now
 void stays_resume(unsigned vcpu, uint64_t time); // after a halt, with the thread from before
 
 #endif

@@ -43,6 +43,7 @@ def _charges(schedule: Schedule) -> Iterator[_Charge]:
             before = max(0, used[cpu] - (stay.begin - last[cpu]) // REGAINS)
             free = FREE - before
             used[cpu], last[cpu] = min(FREE, before + length), stay.end
+        free = min(free, stay.end - stay.begin - stay.spun)
         yield _Charge(max(stay.begin + free, schedule.begin), stay)
 
 

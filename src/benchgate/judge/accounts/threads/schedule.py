@@ -122,7 +122,9 @@ class KernelStay:
     thread: int
     begin: int
     end: int
-    is_interruption: bool = False
+    spun: int
+    """Of it: in loops that can do nothing but wait."""
+    is_interruption: bool
     """The program had not asked for it."""
 
 
@@ -396,7 +398,7 @@ class _Repeater:
         cpu, thread, begin = event.vcpu, self.current[event.vcpu], event.time - event.length
         if thread == IDLE or begin < self.since[cpu]:
             self._refuse(event, f"CPU {cpu} was in the kernel for longer than it has had {_named(thread)}")
-        self.stays.append(KernelStay(cpu, thread, begin, event.time, event.is_interruption))
+        self.stays.append(KernelStay(cpu, thread, begin, event.time, event.spun, event.is_interruption))
 
     def _ask(self, event: AskEvent) -> None:
         """A thread that runs is about to block: it waits for its wake-up as soon as it has."""
