@@ -37,13 +37,14 @@ class _Charge:
 def _charges(schedule: Schedule) -> Iterator[_Charge]:
     used, last = [0] * schedule.vcpus, [0] * schedule.vcpus
     for stay in schedule.stays or ():
-        free = FREE
-        if stay.is_interruption:
-            cpu, length = stay.cpu, stay.end - stay.begin
+        free, cpu, length = FREE, stay.cpu, stay.end - stay.begin
+        if stay.is_exit and schedule.has_interruptions:
+            free = length
+        elif stay.is_interruption:
             before = max(0, used[cpu] - (stay.begin - last[cpu]) // REGAINS)
             free = FREE - before
             used[cpu], last[cpu] = min(FREE, before + length), stay.end
-        free = min(free, stay.end - stay.begin - stay.spun)
+        free = min(free, length - stay.spun)
         yield _Charge(max(stay.begin + free, schedule.begin), stay)
 
 

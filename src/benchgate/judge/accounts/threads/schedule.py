@@ -88,6 +88,7 @@ class ThreadLife:
     """Where it ran or waited last; None: nowhere yet."""
     moved: _Move | None = None
     """The last move while it waited."""
+    exits_at: int | None = None
 
     @property
     def now(self) -> Phase:
@@ -126,6 +127,8 @@ class KernelStay:
     """Of it: in loops that can do nothing but wait."""
     is_interruption: bool
     """The program had not asked for it."""
+    is_exit: bool
+    """The thread exited in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,6 +317,7 @@ class _Repeater:
                     self._life(event, event.thread).masks.append((event.time, event.cpus))
             case ExitEvent():
                 self._check_runs(event, event.thread, "exits")
+                self._life(event, event.thread).exits_at = event.time
             case PromptEvent():
                 kind: SwitchReason = "yield" if event.is_yield else "tick"
                 self._prompt(event.vcpu, kind, event.time)
@@ -398,7 +402,10 @@ class _Repeater:
         cpu, thread, begin = event.vcpu, self.current[event.vcpu], event.time - event.length
         if thread == IDLE or begin < self.since[cpu]:
             self._refuse(event, f"CPU {cpu} was in the kernel for longer than it has had {_named(thread)}")
-        self.stays.append(KernelStay(cpu, thread, begin, event.time, event.spun, event.is_interruption))
+        exits_at = self._life(event, thread).exits_at
+        is_exit = exits_at is not None and begin <= exits_at
+        stay = KernelStay(cpu, thread, begin, event.time, event.spun, event.is_interruption, is_exit)
+        self.stays.append(stay)
 
     def _ask(self, event: AskEvent) -> None:
         """A thread that runs is about to block: it waits for its wake-up as soon as it has."""
