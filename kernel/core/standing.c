@@ -12,7 +12,7 @@
 #include "sched/choose.h"
 #include "sched/common.h"
 
-FAULT_COPY static void halt_for(uint64_t us) {
+FAULT_COPY void halt_for(uint64_t us) {
     uint64_t until = now() + us * cycles_per_us;
     while (now() < until) {
         tlb_serve();
@@ -21,7 +21,7 @@ FAULT_COPY static void halt_for(uint64_t us) {
     }
 }
 
-FAULT_COPY static struct thread *chosen(struct cpu *cpu, bool search) {
+FAULT_COPY struct thread *standing_chosen(struct cpu *cpu, bool search) {
     struct sched_entity *entity = sched->pick(cpu->index);
     if (entity == NULL && search)
         entity = sched->steal(cpu->index);
@@ -34,7 +34,7 @@ FAULT_COPY struct thread *thread_choose_halted(struct cpu *cpu, bool search) {
     bool yields = !search;
     if (yields && sched_is_hit(20))
         halt_for(300);
-    return chosen(cpu, search);
+    return standing_chosen(cpu, search);
 }
 
 // fault=spin-yield: there it spins, with interrupts off.
@@ -42,24 +42,27 @@ FAULT_COPY struct thread *thread_choose_spun(struct cpu *cpu, bool search) {
     bool yields = !search;
     if (yields && sched_is_hit(20))
         delay_us(300);
-    return chosen(cpu, search);
+    return standing_chosen(cpu, search);
+}
+
+FAULT_COPY void compute_for(uint64_t us) {
+    uint64_t sum = 0;
+    for (uint64_t until = now() + us * cycles_per_us; now() < until;) {
+        for (uint64_t i = 0; i < 500; i++) {
+            sum = (sum ^ i) * 0x100000001b3;
+            __asm__ volatile("" : "+r"(sum));
+        }
+        tlb_serve();
+        irq_on_for_a_moment();
+    }
 }
 
 // fault=busy-yield: there it computes something that nobody needs, and takes interrupts.
 FAULT_COPY struct thread *thread_choose_busy(struct cpu *cpu, bool search) {
     bool yields = !search;
-    if (yields && sched_is_hit(20)) {
-        uint64_t sum = 0;
-        for (uint64_t until = now() + 300 * cycles_per_us; now() < until;) {
-            for (uint64_t i = 0; i < 500; i++) {
-                sum = (sum ^ i) * 0x100000001b3;
-                __asm__ volatile("" : "+r"(sum));
-            }
-            tlb_serve();
-            irq_on_for_a_moment();
-        }
-    }
-    return chosen(cpu, search);
+    if (yields && sched_is_hit(20))
+        compute_for(300);
+    return standing_chosen(cpu, search);
 }
 
 // fault=late-poke: the handler of the interrupt with which CPUs ask each other to look at their queues takes 200 us.
@@ -159,7 +162,7 @@ FAULT_COPY void thread_reschedule_storm(void) {
 FAULT_COPY struct thread *thread_choose_napped(struct cpu *cpu, bool search) {
     if (!search && sched_is_hit(3))
         halt_for(9);
-    return chosen(cpu, search);
+    return standing_chosen(cpu, search);
 }
 
 // fault=blip: the thread that an idle CPU finds is put back 8 us later, 30 times, and each time another CPU is asked.

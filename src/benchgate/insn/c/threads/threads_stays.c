@@ -14,7 +14,7 @@ static struct qemu_counter has_called; // 1: the program has called its kernel
 static bool tells_interruptions;
 static void (*on_leave)(unsigned vcpu, uint64_t time);
 static struct {
-    uint64_t since, waited;
+    uint64_t since, waited, count;
     bool *is_program;
     bool is_asked; // or was not seen to begin
 } on[LOCKSTEP_MAX];
@@ -77,12 +77,16 @@ void stays_begin(unsigned vcpu, uint64_t time, bool *is_program) {
 
 struct stay stays_end(unsigned vcpu, uint64_t time) {
     struct stay stay = {.is_interruption = !on[vcpu].is_asked};
-    if (!on[vcpu].is_program || !*on[vcpu].is_program || time <= on[vcpu].since)
+    if (!on[vcpu].is_program || time <= on[vcpu].since)
         return stay;
     uint64_t length = time - on[vcpu].since, spun = waited(vcpu) - on[vcpu].waited;
     stay.spun = spun < length ? spun : length;
-    if (stay.is_interruption || length >= SHORTEST || stay.spun >= LEAST_SPUN)
+    bool is_program = *on[vcpu].is_program;
+    stay.count = on[vcpu].count += is_program && !stay.is_interruption;
+    if (is_program && (stay.is_interruption || length >= SHORTEST))
         stay.length = length;
+    else if (stay.spun >= LEAST_SPUN)
+        stay.length = is_program ? length : stay.spun;
     return stay;
 }
 

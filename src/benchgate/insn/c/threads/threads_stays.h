@@ -1,6 +1,6 @@
 // For how long the thread of a vCPU is in the kernel at a stretch: from its program's last instruction, or from the
-// switch to it, until its program goes on, the vCPU switches to another thread, or the clock halts it. Threads that never
-// execute a program's instruction have no stays. An interruption is a stay that the program did not ask for: neither by a
+// switch to it, until its program goes on, the vCPU switches to another thread, or the clock halts it. Of a thread that has
+// executed no program's instruction yet only what it spun is told, as if its stay had been no longer. An interruption is a stay that the program did not ask for: neither by a
 // call nor by a fault. It is told however short it is.
 #ifndef THREADS_STAYS_H
 #define THREADS_STAYS_H
@@ -21,6 +21,7 @@ void stays_begin(unsigned vcpu, uint64_t time, bool *is_program);
 struct stay {
     uint64_t length; // 0: there is none, or it was too short to be told
     uint64_t spun;   // of it: in loops that can do nothing but wait (spin.h)
+    uint64_t count;  // of programs' stays on this vCPU, this one included; interruptions are not counted
     bool is_interruption;
 };
 struct stay stays_end(unsigned vcpu, uint64_t time); // the one that ends now

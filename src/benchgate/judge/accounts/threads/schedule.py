@@ -125,6 +125,8 @@ class KernelStay:
     end: int
     spun: int
     """Of it: in loops that can do nothing but wait."""
+    count: int
+    """As in `StayEvent`."""
     is_interruption: bool
     """The program had not asked for it."""
     is_exit: bool
@@ -402,9 +404,13 @@ class _Repeater:
         cpu, thread, begin = event.vcpu, self.current[event.vcpu], event.time - event.length
         if thread == IDLE or begin < self.since[cpu]:
             self._refuse(event, f"CPU {cpu} was in the kernel for longer than it has had {_named(thread)}")
+        if event.spun > event.length:
+            self._refuse(event, f"CPU {cpu} spun for longer than it was in the kernel")
         exits_at = self._life(event, thread).exits_at
         is_exit = exits_at is not None and begin <= exits_at
-        stay = KernelStay(cpu, thread, begin, event.time, event.spun, event.is_interruption, is_exit)
+        stay = KernelStay(
+            cpu, thread, begin, event.time, event.spun, event.count, event.is_interruption, is_exit
+        )
         self.stays.append(stay)
 
     def _ask(self, event: AskEvent) -> None:
