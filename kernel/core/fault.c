@@ -58,7 +58,6 @@ static const struct {
     {"parked", FAULT_STANDS, thread_idle, thread_idle_parked},
     {"poll-idle", FAULT_STANDS, thread_idle, thread_idle_polling},
     {"late-steal", FAULT_STANDS, sched_search_others, sched_search_dropping},
-    {"no-steal", FAULT_STANDS, sched_search_others, sched_search_resting},
     {"private-list", FAULT_STANDS, thread_ready, thread_ready_kept},
     {"private-list", FAULT_STANDS, thread_choose, thread_choose_kept},
     {"wake-window", FAULT_RACE, wait_while, wait_while_early},

@@ -32,7 +32,6 @@ void process_begin_late(struct thread *thread);
 _Noreturn void thread_idle_parked(void);
 _Noreturn void thread_idle_polling(void);
 struct sched_entity *sched_search_dropping(unsigned cpu);
-struct sched_entity *sched_search_resting(unsigned cpu);
 void thread_ready_kept(struct thread *thread, enum sched_why why);
 struct thread *thread_choose_kept(struct cpu *cpu, bool search);
 

@@ -121,13 +121,6 @@ FAULT_COPY struct sched_entity *sched_search_dropping(unsigned cpu) {
     return NULL;
 }
 
-// fault=no-steal: in the first of each two ms no CPU takes a thread from another one's queue.
-FAULT_COPY struct sched_entity *sched_search_resting(unsigned cpu) {
-    if (now() / cycles_per_us / 1000 % 2 == 0)
-        return NULL;
-    return sched_search_dropping(cpu);
-}
-
 // fault=private-list: whom a CPU wakes or starts, it keeps for itself until it chooses its next thread.
 static struct thread *kept[MAX_CPUS]; // by CPU, the last one first; changed by that CPU with interrupts off
 
