@@ -149,12 +149,12 @@ FAULT_COPY void thread_expire_withheld(struct thread *thread, uint64_t count) {
         wait_end(thread, -RING_ETIMEDOUT, &count, NULL);
 }
 
-// fault=storm: whenever a program is about to go on, 40 us pass, and the timer interrupts it again 10 us later.
+// fault=storm: whenever a program is about to go on, 20 us pass, and the timer interrupts it again 10 us later.
 FAULT_COPY void thread_reschedule_storm(void) {
     struct cpu *cpu = this_cpu();
     if (cpu->reschedule)
         thread_yield();
-    delay_us(40);
+    delay_us(20);
     lapic_timer(10 * cycles_per_us);
 }
 
