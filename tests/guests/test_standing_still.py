@@ -1,8 +1,8 @@
 """Kernels whose CPUs stand still while threads could run: `work_conserving` says FAIL. tern itself passes.
 
 Each fault of tern does it in another place: with a thread on the CPU, with a thread on no queue, with one on
-the idle CPU's own queue, without an interrupt, in each call a little. What the record says beside that follows from the times in the
-fault's source.
+the idle CPU's own queue, without an interrupt, in each call a little. What the
+record says beside that follows from the times in the fault's source.
 """
 
 from __future__ import annotations

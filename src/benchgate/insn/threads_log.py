@@ -32,8 +32,8 @@ _MASK = r"(0|[1-9a-f][0-9a-f]{0,63})"
 _QUEUE = r"(-|0|[1-9][0-9]{0,8})"
 _TRAIL = r"(-|[0-9a-f]{1,16}(?:,[0-9a-f]{1,16}){0,7})"
 _HEADS = {"insn-threads 1": 1, "insn-threads 2": 2, "insn-threads 3": 3, "insn-threads 4": 4}
-"""The versions. The second one has the halts of the clock, the third one the stays in the kernel, the fourth one
-which of them were interruptions, for how long they spun, and how many there were."""
+"""The versions. The second one has the halts of the clock, the third one the stays in the kernel, the fourth
+one which of them were interruptions, for how long they spun, and how many there were."""
 _HALTS, _STAYS, _INTERRUPTIONS = 2, 3, 4
 _ONCE = re.compile(rf"(vcpus|start|open|close|full|end) {_N}")
 _FORMS = {
@@ -312,8 +312,8 @@ def _event(number: int, line: str, words: tuple[str, ...]) -> ThreadEvent:
     if kind in ("halt", "resume"):
         return HaltEvent(number, int(words[0]), int(words[1]), is_begin=kind == "halt")
     if kind in ("stay", "interrupt"):
-        numbers = (int(word or 0) for word in words)
-        return StayEvent(number, *numbers, is_interruption=kind == "interrupt")
+        vcpu, time, length, spun, count = (int(word or 0) for word in words)
+        return StayEvent(number, vcpu, time, length, spun, count, is_interruption=kind == "interrupt")
     event, reads = _EVENTS[kind]
     values = (read(word) for read, word in zip(reads, words[3:], strict=True))
     return event(number, *map(int, words[:3]), *values)

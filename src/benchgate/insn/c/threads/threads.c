@@ -1,7 +1,6 @@
 // Lines of the file, in the order in which the clock saw them. vCPUs run one at a time, so this order is the right
 // one, although the time of one vCPU may be behind that of another:
-//   insn-threads 4, vcpus N, open TIME, close TIME    1: without the lines `halt` and `resume`, 2: without `stay`,
-//                                            3: without `interrupt`, SPUN and COUNT
+//   insn-threads 4, vcpus N, open TIME, close TIME    1: without `halt` and `resume`, 2: and `stay`, 3: and `interrupt`
 //   fork VCPU TIME ID PARENT NAME            PARENT runs on the vCPU; NAME in hex, or `-`
 //   name VCPU TIME ID NAME                   when it differs from the last one seen
 //   switch VCPU TIME PREV STATE NEXT QUEUE   STATE of PREV: r runnable, b blocked, d dead; QUEUE: runnable threads of
@@ -16,8 +15,7 @@
 //   tick VCPU TIME                           the scheduler looks at the running thread, in a timer interrupt
 //   yield VCPU TIME                          the running thread gives way
 //   halt VCPU TIME, resume VCPU TIME         the clock's own: the vCPU executes nothing in between, whoever runs there
-//   stay VCPU TIME LENGTH SPUN COUNT         until here its thread was in the kernel at a stretch (threads_stays.h)
-//   interrupt VCPU TIME LENGTH SPUN COUNT    the same, and it was an interruption
+//   stay VCPU TIME LENGTH SPUN COUNT, interrupt VCPU TIME LENGTH SPUN COUNT    threads_stays.h; 3: without the last two
 //   full TIME                                the file is full, nothing after TIME is in it
 //   end TIME
 #define _GNU_SOURCE
@@ -188,9 +186,7 @@ static void stayed(unsigned vcpu) {
     if (!stay.length)
         return;
     head(stay.is_interruption ? "interrupt" : "stay", vcpu);
-    text_number(stay.length);
-    text_number(stay.spun);
-    text_number(stay.count);
+    text_number(stay.length), text_number(stay.spun), text_number(stay.count);
     text_put('\n');
 }
 

@@ -139,8 +139,8 @@ def conserved(books: ThreadBooks) -> WastedTime:
 
 
 def _judged_for_held(books: ThreadBooks) -> tuple[int, int]:
-    """What a kernel does once for a program that begins or ends is no part of it: in a short window that may be most of
-    the time."""
+    """What a kernel does once for a program that begins or ends is no part of it: in a short window that may
+    be most of the time."""
     work = [phase for phase in books.phases if phase.name == WORK]
     if not work or not books.has_interruptions:
         return books.begin, books.end

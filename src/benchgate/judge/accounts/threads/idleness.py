@@ -12,9 +12,9 @@ is halted is idle, and the thread that it has stands on its queue.
 A thread on the queue of an idle CPU does not wait in this sense: it will run there next, and the wake-up
 takes its time. Nor does one that the kernel was just told to wake, and that is on no queue yet. If that takes
 longer than SETTLE, the wake-up was lost or is too late: from then on the thread waits like any other, and its
-own CPU is free. What it took until then is told as well: it is idle time that nobody is charged with. A thread has
-SETTLE from the begin of its wait: not again when it is moved, or when its CPU idles later. One that had lost its
-CPU, or that its CPU was halted with, has none, because nobody woke it.
+own CPU is free. What it took until then is told as well: it is idle time that nobody is charged with. A
+thread has SETTLE from the begin of its wait: not again when it is moved, or when its CPU idles later. One
+that had lost its CPU, or that its CPU was halted with, has none, because nobody woke it.
 """
 
 from __future__ import annotations

@@ -3,14 +3,14 @@
 Takes a `Schedule` and the waits of its threads; gives `HeldStretch`es, by time. Pure; nothing fails.
 
 A CPU that spins in the kernel, or does what nobody needs, has a thread and is not idle. What a stay spent in
-loops that can do nothing but wait, as the plugin reads them (spin.h), is charged. Of the rest nothing outside of
-the guest tells useless work from useful, but useful work in a kernel is short or can be preempted: FREE of each
-stay is not charged. It is FREE_OFTEN where most stays are longer than that: then the kernel is not doing something
-long now and then, but takes long whatever it is asked. What a program did not ask for, by a call or a fault, is
-judged in sum: a kernel that interrupts its program again and again lets it do little, however short each
-interruption is. The interruptions of a CPU have FREE as well, used as they come, and each time between two of
-them gives a part of itself back (REGAINS). A thread exits once, so all of that is free but what it spun. Of threads
-that never execute a program only what they spun is known (threads_stays.h).
+loops that can do nothing but wait, as the plugin reads them (spin.h), is charged. Of the rest nothing outside
+of the guest tells useless work from useful, but useful work in a kernel is short or can be preempted: FREE of
+each stay is not charged. It is FREE_OFTEN where most stays are longer than that: then the kernel does not do
+something long now and then, but takes long whatever it is asked. What a program did not ask for, by a call or
+a fault, is judged in sum: a kernel that interrupts its program again and again lets it do little, however
+short each interruption is. The interruptions of a CPU have FREE as well, used as they come, and each time
+between two of them gives a part of itself back (REGAINS). A thread exits once, so all of that is free but
+what it spun. Of threads that never execute a program only what they spun is known (threads_stays.h).
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ FREE = 50_000
 """In ns, of each stay. tern's longest ones have 20 us; a fork, an exit or an unmap of Linux 60 to 90 us."""
 
 FREE_OFTEN = 10_000
-"""The same where more than half of the stays are longer. Half of Linux's are shorter than 3 us, and of tern's than 0.6."""
+"""The same where more than half of the stays are longer. Half of those of Linux are shorter than 3 us, and
+half of those of tern than 0.6."""
 FEWEST = 20
-"""Of so many stays at least."""
+"""So many stays must be known for that."""
 REGAINS = 4
 """Of four times as long between interruptions they use nothing of FREE: a fifth of the CPU's time."""
 

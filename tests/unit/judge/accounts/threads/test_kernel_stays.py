@@ -23,6 +23,8 @@ open 1000
 """
 TWO = "wake 0 1100 10 1 - -\nswitch 1 1100 0 r 10 -\nwake 0 1200 11 1 - -\n"
 """Thread 10 runs on CPU 1, and 11 waits there from 1200 on."""
+
+
 def stay(cpu: int, end: int, length: int, *, spun: int = 0, count: int = 1, kind: str = "stay") -> str:
     return f"{kind} {cpu} {end} {length} {spun} {count}\n"
 
@@ -100,8 +102,8 @@ def test_interruptions_are_judged_in_sum(tmp_path: Path) -> None:
 def test_what_is_free_of_interruptions(
     tmp_path: Path, interruptions: list[tuple[int, int]], held: int
 ) -> None:
-    """The last one: each second microsecond. 1000 + 65 * 750 ns of 50,000 are used by 66, so 500 ns of the next one are
-    not free, and 750 of each of the other 33."""
+    """The last one: each second microsecond. 1000 + 65 * 750 ns of 50,000 are used by 66, so 500 ns of the
+    next one are not free, and 750 of each of the other 33."""
     lines = "".join(stay(1, end, length, kind="interrupt") for end, length in interruptions)
     assert conserved(books_of(tmp_path, TWO + lines)).held == held
 
@@ -146,13 +148,14 @@ def test_where_most_calls_take_long_less_of_each_is_free(tmp_path: Path, lines: 
 
 
 def test_an_exit_is_free_but_for_what_it_spun(tmp_path: Path) -> None:
-    assert conserved(books_of(tmp_path, TWO + "exit 1 5000 10\n" + stay(1, 301_200, 300_000))).held == 0
-    assert conserved(books_of(tmp_path, TWO + "exit 1 5000 10\n" + stay(1, 301_200, 300_000, spun=7))).held == 7
+    exits = TWO + "exit 1 5000 10\n"
+    assert conserved(books_of(tmp_path, exits + stay(1, 301_200, 300_000))).held == 0
+    assert conserved(books_of(tmp_path, exits + stay(1, 301_200, 300_000, spun=7))).held == 7
     before = TWO.replace("1200", "1100") + "exit 1 1150 10\n" + stay(1, 301_200, 300_000)
     assert conserved(books_of(tmp_path, before)).held == 250_000  # the exit was not in this stay
 
 
-MARKS = [ClockMark(kind, 1, time) for kind, time in ((MarkKind.WORK_BEGIN, 201_000), (MarkKind.WORK_END, 301_000))]
+MARKS = (ClockMark(MarkKind.WORK_BEGIN, 1, 201_000), ClockMark(MarkKind.WORK_END, 1, 301_000))
 
 
 def test_only_what_is_held_during_the_work_counts(tmp_path: Path) -> None:
