@@ -27,7 +27,7 @@ LONGEST = "longest"
 SETTLES_NS = 5_000
 """Linux takes 1.5 us on average, and tern 0.4."""
 HOLDS = 0.2
-"""tern has up to 2%, and Linux up to 8%, but for `sockets` with --quick: 14% (`benchgate docs late-threads`)."""
+"""tern has up to 2%, Linux 8%, and `sockets` with --quick 14% (`benchgate docs late-threads`)."""
 
 
 def check(gate: Gate, _metric: Metric | None = None, _policy: Policy | None = None) -> None:
