@@ -71,7 +71,7 @@ FAULT_COPY void thread_poked_late(void) {
     this_cpu()->reschedule = true;
 }
 
-FAULT_COPY static void look(struct cpu *cpu) {
+FAULT_COPY void standing_look(struct cpu *cpu) {
     uint64_t bit = 1ul << cpu->index;
     tlb_serve();
     struct thread *next = thread_choose(cpu, true);
@@ -88,7 +88,7 @@ FAULT_COPY static void look(struct cpu *cpu) {
 FAULT_COPY void thread_idle_late(void) {
     for (;;) {
         delay_us(90);
-        look(this_cpu());
+        standing_look(this_cpu());
     }
 }
 
@@ -97,7 +97,7 @@ FAULT_COPY void thread_idle_blind(void) {
     for (;;) {
         if (sched_is_hit(8))
             halt_for(200);
-        look(this_cpu());
+        standing_look(this_cpu());
     }
 }
 

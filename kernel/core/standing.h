@@ -39,5 +39,6 @@ struct thread *thread_choose_kept(struct cpu *cpu, bool search);
 void halt_for(uint64_t us);    // takes interrupts
 void compute_for(uint64_t us); // something that nobody needs; takes interrupts
 struct thread *standing_chosen(struct cpu *cpu, bool search); // as the right thread_choose
+void standing_look(struct cpu *cpu);                            // one turn of an idle CPU
 
 #endif

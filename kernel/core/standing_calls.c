@@ -71,25 +71,12 @@ FAULT_COPY void process_begin_late(struct thread *thread) {
     process_check_asked();
 }
 
-FAULT_COPY static void look_once(struct cpu *cpu) {
-    uint64_t bit = 1ul << cpu->index;
-    tlb_serve();
-    struct thread *next = thread_choose(cpu, true);
-    cpu->reschedule = false;
-    if (next != NULL)
-        thread_switch(next, false);
-    atomic_fetch_or_explicit(&sched_cpus.idle, bit, memory_order_seq_cst);
-    if (!sched_any_waiting())
-        irq_on_and_halt();
-    atomic_fetch_and_explicit(&sched_cpus.idle, ~bit, memory_order_relaxed);
-}
-
 // fault=parked: an idle CPU other than the first one is parked for 400 us before it looks, each fourth time.
 FAULT_COPY void thread_idle_parked(void) {
     for (;;) {
         if (this_cpu()->index != 0 && sched_is_hit(4))
             halt_for(400);
-        look_once(this_cpu());
+        standing_look(this_cpu());
     }
 }
 
@@ -100,7 +87,7 @@ FAULT_COPY void thread_idle_polling(void) {
             tlb_serve();
             irq_on_for_a_moment();
         }
-        look_once(this_cpu());
+        standing_look(this_cpu());
     }
 }
 
