@@ -12,7 +12,7 @@
 #include "sched/choose.h"
 #include "sched/common.h"
 
-FAULT_COPY static void halt_for(uint64_t us) {
+FAULT_COPY void halt_for(uint64_t us) {
     uint64_t until = now() + us * cycles_per_us;
     while (now() < until) {
         tlb_serve();
@@ -21,7 +21,7 @@ FAULT_COPY static void halt_for(uint64_t us) {
     }
 }
 
-FAULT_COPY static struct thread *chosen(struct cpu *cpu, bool search) {
+FAULT_COPY struct thread *standing_chosen(struct cpu *cpu, bool search) {
     struct sched_entity *entity = sched->pick(cpu->index);
     if (entity == NULL && search)
         entity = sched->steal(cpu->index);
@@ -34,7 +34,7 @@ FAULT_COPY struct thread *thread_choose_halted(struct cpu *cpu, bool search) {
     bool yields = !search;
     if (yields && sched_is_hit(20))
         halt_for(300);
-    return chosen(cpu, search);
+    return standing_chosen(cpu, search);
 }
 
 // fault=spin-yield: there it spins, with interrupts off.
@@ -42,24 +42,27 @@ FAULT_COPY struct thread *thread_choose_spun(struct cpu *cpu, bool search) {
     bool yields = !search;
     if (yields && sched_is_hit(20))
         delay_us(300);
-    return chosen(cpu, search);
+    return standing_chosen(cpu, search);
+}
+
+FAULT_COPY void compute_for(uint64_t us) {
+    uint64_t sum = 0;
+    for (uint64_t until = now() + us * cycles_per_us; now() < until;) {
+        for (uint64_t i = 0; i < 500; i++) {
+            sum = (sum ^ i) * 0x100000001b3;
+            __asm__ volatile("" : "+r"(sum));
+        }
+        tlb_serve();
+        irq_on_for_a_moment();
+    }
 }
 
 // fault=busy-yield: there it computes something that nobody needs, and takes interrupts.
 FAULT_COPY struct thread *thread_choose_busy(struct cpu *cpu, bool search) {
     bool yields = !search;
-    if (yields && sched_is_hit(20)) {
-        uint64_t sum = 0;
-        for (uint64_t until = now() + 300 * cycles_per_us; now() < until;) {
-            for (uint64_t i = 0; i < 500; i++) {
-                sum = (sum ^ i) * 0x100000001b3;
-                __asm__ volatile("" : "+r"(sum));
-            }
-            tlb_serve();
-            irq_on_for_a_moment();
-        }
-    }
-    return chosen(cpu, search);
+    if (yields && sched_is_hit(20))
+        compute_for(300);
+    return standing_chosen(cpu, search);
 }
 
 // fault=late-poke: the handler of the interrupt with which CPUs ask each other to look at their queues takes 200 us.
@@ -68,7 +71,7 @@ FAULT_COPY void thread_poked_late(void) {
     this_cpu()->reschedule = true;
 }
 
-FAULT_COPY static void look(struct cpu *cpu) {
+FAULT_COPY void standing_look(struct cpu *cpu) {
     uint64_t bit = 1ul << cpu->index;
     tlb_serve();
     struct thread *next = thread_choose(cpu, true);
@@ -85,7 +88,7 @@ FAULT_COPY static void look(struct cpu *cpu) {
 FAULT_COPY void thread_idle_late(void) {
     for (;;) {
         delay_us(90);
-        look(this_cpu());
+        standing_look(this_cpu());
     }
 }
 
@@ -94,7 +97,7 @@ FAULT_COPY void thread_idle_blind(void) {
     for (;;) {
         if (sched_is_hit(8))
             halt_for(200);
-        look(this_cpu());
+        standing_look(this_cpu());
     }
 }
 
@@ -144,4 +147,47 @@ FAULT_COPY void thread_expire_withheld(struct thread *thread, uint64_t count) {
         thread_ready_withheld(thread, fault_is(FAULT_LATE_START) ? SCHED_NEW : SCHED_WAKE);
     else
         wait_end(thread, -RING_ETIMEDOUT, &count, NULL);
+}
+
+// fault=storm: whenever a program is about to go on, 20 us pass, and the timer interrupts it again 10 us later.
+FAULT_COPY void thread_reschedule_storm(void) {
+    struct cpu *cpu = this_cpu();
+    if (cpu->reschedule)
+        thread_yield();
+    delay_us(20);
+    lapic_timer(10 * cycles_per_us);
+}
+
+// fault=nap: one yield in N (3) halts the CPU for 9 us, with the thread.
+FAULT_COPY struct thread *thread_choose_napped(struct cpu *cpu, bool search) {
+    if (!search && sched_is_hit(3))
+        halt_for(9);
+    return standing_chosen(cpu, search);
+}
+
+// fault=blip: the thread that an idle CPU finds is put back 8 us later, 30 times, and each time another CPU is asked.
+FAULT_COPY void thread_idle_blip(void) {
+    static uint8_t times[MAX_THREADS];
+    for (;;) {
+        struct cpu *cpu = this_cpu();
+        uint64_t bit = 1ul << cpu->index;
+        tlb_serve();
+        struct thread *next = thread_choose(cpu, true);
+        cpu->reschedule = false;
+        if (next != NULL && times[next->slot]++ % 32 < 30) {
+            halt_for(8);
+            unsigned to = (cpu->index + 1) % cpu_count;
+            sched->enqueue(to, &next->entity, SCHED_PREEMPTED);
+            lapic_send(cpus[to].apic_id, VECTOR_RESCHEDULE);
+            next = NULL;
+        }
+        if (next != NULL)
+            thread_switch(next, false);
+        atomic_fetch_or_explicit(&sched_cpus.idle, bit, memory_order_seq_cst);
+        if (!sched_any_waiting())
+            irq_on_and_halt();
+        else
+            irq_on_for_a_moment();
+        atomic_fetch_and_explicit(&sched_cpus.idle, ~bit, memory_order_relaxed);
+    }
 }

@@ -70,8 +70,8 @@ TERMS = (
     ),
     GlossaryTerm(
         "held",
-        "The share of the time in which a CPU was in the kernel for long, while a thread waited that may run "
-        "there.",
+        "The share of the time of the work in which a CPU's kernel spun, or took for long, while a thread "
+        "waited that may run there.",
         "late-threads",
     ),
     GlossaryTerm(

@@ -31,9 +31,10 @@ _NAME = rf"(-|(?:[0-9a-f]{{2}}){{1,{LONGEST_NAME}}})"
 _MASK = r"(0|[1-9a-f][0-9a-f]{0,63})"
 _QUEUE = r"(-|0|[1-9][0-9]{0,8})"
 _TRAIL = r"(-|[0-9a-f]{1,16}(?:,[0-9a-f]{1,16}){0,7})"
-_HEADS = {"insn-threads 1": 1, "insn-threads 2": 2, "insn-threads 3": 3}
-"""The versions. The second one has the halts of the clock, the third one the stays in the kernel."""
-_HALTS, _STAYS = 2, 3
+_HEADS = {"insn-threads 1": 1, "insn-threads 2": 2, "insn-threads 3": 3, "insn-threads 4": 4}
+"""The versions. The second one has the halts of the clock, the third one the stays in the kernel, the fourth
+one which of them were interruptions, for how long they spun, and how many there were."""
+_HALTS, _STAYS, _INTERRUPTIONS = 2, 3, 4
 _ONCE = re.compile(rf"(vcpus|start|open|close|full|end) {_N}")
 _FORMS = {
     "fork": re.compile(rf"fork {_N} {_N} {_N} {_N} {_NAME}"),
@@ -49,7 +50,8 @@ _FORMS = {
     "yield": re.compile(rf"yield {_N} {_N}"),
     "halt": re.compile(rf"halt {_N} {_N}"),
     "resume": re.compile(rf"resume {_N} {_N}"),
-    "stay": re.compile(rf"stay {_N} {_N} {_N}"),
+    "stay": re.compile(rf"stay {_N} {_N} {_N}(?: {_N} {_N})?"),
+    "interrupt": re.compile(rf"interrupt {_N} {_N} {_N} {_N} {_N}"),
 }
 
 
@@ -152,6 +154,12 @@ class StayEvent(_OnCpu):
     """Until here the vCPU executed the kernel, with the thread that it has, and no program."""
 
     length: int
+    spun: int
+    """Of that: in loops that can do nothing but wait; 0 if an earlier version did not record it."""
+    count: int
+    """How many stays of programs, without interruptions, the vCPU has had by now; 0 in the same case."""
+    is_interruption: bool
+    """Its program asked for it neither by a call nor by a fault."""
 
 
 ThreadEvent = (
@@ -191,6 +199,8 @@ class ThreadEvents:
     """Whether the clock's halts are among the events; earlier versions did not record them."""
     has_stays: bool = False
     """The same of stays in the kernel."""
+    has_interruptions: bool = False
+    """Whether it is known which stays were interruptions."""
 
 
 def read_thread_events(path: Path) -> ThreadEvents:
@@ -226,6 +236,7 @@ class _ThreadLogReader:
             start=self.once.get("start"),
             has_halts=version >= _HALTS,
             has_stays=version >= _STAYS,
+            has_interruptions=version >= _INTERRUPTIONS,
         )
 
     def _check_order(self) -> None:
@@ -300,8 +311,9 @@ def _event(number: int, line: str, words: tuple[str, ...]) -> ThreadEvent:
         return PromptEvent(number, int(words[0]), int(words[1]), is_yield=kind == "yield")
     if kind in ("halt", "resume"):
         return HaltEvent(number, int(words[0]), int(words[1]), is_begin=kind == "halt")
-    if kind == "stay":
-        return StayEvent(number, int(words[0]), int(words[1]), int(words[2]))
+    if kind in ("stay", "interrupt"):
+        vcpu, time, length, spun, count = (int(word or 0) for word in words)
+        return StayEvent(number, vcpu, time, length, spun, count, is_interruption=kind == "interrupt")
     event, reads = _EVENTS[kind]
     values = (read(word) for read, word in zip(reads, words[3:], strict=True))
     return event(number, *map(int, words[:3]), *values)

@@ -109,7 +109,7 @@ def test_a_name_that_is_no_text_is_read(path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("insn-threads 1", "insn-threads 4"),
+        ("insn-threads 1", "insn-threads 5"),
         ("vcpus 2", "vcpus 257"),
         ("vcpus 2", "vcpus 0"),
         ("vcpus 2\n", ""),

@@ -161,8 +161,8 @@ OF_THREADS = {
             SHARE,
             of="kernel",
             per="cpus",
-            about="the share of all CPUs' time in the kernel, beyond 50 us at a stretch, although a thread "
-            "waited that may run there",
+            about="the share of all CPUs' time, during the work, that their kernel spun, or took for long, "
+            "although a thread waited that may run there",
         ),
         Metric(
             f"{SCHED_WAIT}_p99",

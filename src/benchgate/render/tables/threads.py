@@ -30,7 +30,6 @@ from benchgate.judge.accounts.threads.books import (
     WastedStretch,
     WastedTime,
 )
-from benchgate.judge.accounts.threads.kernel_stays import FREE
 from benchgate.judge.accounts.threads.wasted_causes import WastedAccount
 from benchgate.judge.checks.thread_record import thread_metrics
 from benchgate.render.escape import markdown
@@ -326,8 +325,8 @@ def _held(view: ThreadView, books: ThreadBooks) -> Iterator[str]:
     total = sum(stretch.end - stretch.begin for stretch in books.held)
     share = percent(total / ((books.end - books.begin) * books.vcpus))
     yield (
-        f"held: CPUs were in the kernel for {shown(total, 'ns')} ({share} of the CPUs' time) beyond "
-        f"{shown(FREE, 'ns')} at a stretch although a thread waited that may run there, "
+        f"held: the kernel spun, or took for long, {shown(total, 'ns')} ({share} of the CPUs' time) "
+        f"although a thread waited that may run there, "
         f"{counted(len(books.held), 'time')}"
     )
     by_length = sorted(books.held, key=lambda stretch: (stretch.begin - stretch.end, stretch.begin))

@@ -82,7 +82,7 @@ def test_a_run_that_does_not_count_has_none(tmp_path: Path) -> None:
 
 def test_time_is_wasted_until_the_idle_cpu_takes_the_thread(tmp_path: Path) -> None:
     timeline = only(tmp_path)
-    assert timeline.conserved == WastedTime(2_000_000, 300_000, 300_000, 1, 0)
+    assert timeline.conserved == WastedTime(2_000_000, 300_000, 300_000, 1, 0, working=2_000_000)
     assert timeline.conserved.share == pytest.approx(0.15)
     (how,), (who,) = timeline.account.how, timeline.account.who
     assert (how.what, how.time, how.share) == ("a wake-up left on its own CPU", 300_000, 1)
@@ -141,7 +141,7 @@ def test_an_excused_cpu_is_no_waste(tmp_path: Path) -> None:
     lines = SCHEDULE.replace("open 100", "allow 0 30 8 1\nopen 100").splitlines()
     kept = [line for line in lines if " 1 400000 " not in line and " 1 700000 " not in line]
     timeline = only(tmp_path, "\n".join(kept) + "\n")
-    assert timeline.conserved == WastedTime(2_000_000, 0, 0, 0, 900_100)
+    assert timeline.conserved == WastedTime(2_000_000, 0, 0, 0, 900_100, working=2_000_000)
 
 
 def test_a_record_that_contradicts_itself_has_no_picture(tmp_path: Path) -> None:

@@ -85,6 +85,8 @@ static void instrument(struct qemu_plugin_insn *insn, const struct arch_insn *se
         return;
     case ARCH_CALLS:
         counter_count_call(insn);
+        if (counts_of_program()) // RISC-V's kernel calls its firmware so
+            stays_call(insn);
         return;
     case ARCH_OTHER:
         break;

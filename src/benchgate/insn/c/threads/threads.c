@@ -1,6 +1,6 @@
 // Lines of the file, in the order in which the clock saw them. vCPUs run one at a time, so this order is the right
 // one, although the time of one vCPU may be behind that of another:
-//   insn-threads 3, vcpus N, open TIME, close TIME    1: without the lines `halt` and `resume`, 2: without `stay`
+//   insn-threads 4, vcpus N, open TIME, close TIME    1: without `halt` and `resume`, 2: and `stay`, 3: and `interrupt`
 //   fork VCPU TIME ID PARENT NAME            PARENT runs on the vCPU; NAME in hex, or `-`
 //   name VCPU TIME ID NAME                   when it differs from the last one seen
 //   switch VCPU TIME PREV STATE NEXT QUEUE   STATE of PREV: r runnable, b blocked, d dead; QUEUE: runnable threads of
@@ -15,7 +15,7 @@
 //   tick VCPU TIME                           the scheduler looks at the running thread, in a timer interrupt
 //   yield VCPU TIME                          the running thread gives way
 //   halt VCPU TIME, resume VCPU TIME         the clock's own: the vCPU executes nothing in between, whoever runs there
-//   stay VCPU TIME LENGTH                    until here its thread was in the kernel at a stretch (threads_stays.h)
+//   stay VCPU TIME LENGTH SPUN COUNT, interrupt VCPU TIME LENGTH SPUN COUNT    threads_stays.h; 3: without the last two
 //   full TIME                                the file is full, nothing after TIME is in it
 //   end TIME
 #define _GNU_SOURCE
@@ -65,10 +65,10 @@ const char *threads_setup(const char *path, const char *observed, unsigned count
     opened = whole;
     everywhere = count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX;
     trail_setup(hooks.text_from, hooks.text_to);
-    text_say("insn-threads 3\nvcpus");
+    text_say("insn-threads 4\nvcpus");
     text_number(count);
     text_put('\n');
-    if (!stays_setup(program_goes_on))
+    if (!stays_setup(program_goes_on, hooks.has[HOOK_FAULT]))
         return "no memory for the stays of threads in the kernel";
     if (start) {
         text_say("start");
@@ -182,11 +182,11 @@ static void move(unsigned vcpu, struct known *known, unsigned to) {
 // ---- events
 
 static void stayed(unsigned vcpu) {
-    uint64_t length = stays_end(vcpu, on[vcpu].time);
-    if (!length)
+    struct stay stay = stays_end(vcpu, on[vcpu].time);
+    if (!stay.length)
         return;
-    head("stay", vcpu);
-    text_number(length);
+    head(stay.is_interruption ? "interrupt" : "stay", vcpu);
+    text_number(stay.length), text_number(stay.spun), text_number(stay.count);
     text_put('\n');
 }
 
@@ -351,13 +351,20 @@ static void reached(unsigned vcpu, void *data) {
     pthread_mutex_lock(&mutex);
     if (time > on[vcpu].time)
         on[vcpu].time = time;
-    event(h, vcpu);
+    if (h->kind == HOOK_FAULT)
+        stays_fault(vcpu);
+    else
+        event(h, vcpu);
     pthread_mutex_unlock(&mutex);
+}
+
+static bool is_watched(enum hook_kind kind) {
+    return kind < HOOK_SYSCALL || kind == HOOK_FAULT;
 }
 
 void threads_instruction(struct qemu_plugin_insn *insn, uint64_t address, size_t left) {
     for (unsigned n = 0; text_is_open() && n < hooks.count; n++)
-        for (unsigned i = 0; i < hooks.all[n].places && hooks.all[n].kind < HOOK_SYSCALL; i++)
+        for (unsigned i = 0; i < hooks.all[n].places && is_watched(hooks.all[n].kind); i++)
             if (hooks.all[n].at[i] == address) {
                 uintptr_t packed = (uintptr_t)left << 8 | n;
                 qemu_plugin_register_vcpu_insn_exec_cb(insn, reached, QEMU_READS_REGS, (void *)packed);

@@ -41,7 +41,7 @@ enum hook_kind {
     HOOK_TICK,
     HOOK_YIELD,
     HOOK_SYSCALL, // from here on: only counted (counts.h)
-    HOOK_FAULT,
+    HOOK_FAULT,   // and a stay in the kernel that it begins is no interruption (threads_stays.h)
     HOOK_SEND_IPI,
     HOOK_EVENT,
     HOOK_PUT, // the running thread's call writes bytes to an object; only for operations.h

@@ -38,6 +38,7 @@ from benchgate.judge.accounts.threads.schedule import Schedule, ThreadLife, repe
 from benchgate.judge.run_files import RunFiles
 
 MOST_WAITS = 10_000
+WORK = "work"
 WHOLE = "whole"
 """The only phase of a window without marks of work."""
 _Spent = TypeVar("_Spent")
@@ -101,6 +102,7 @@ def thread_books(
         settles=tuple(pauses.settles),
         held=tuple(pauses.held),
         has_stays=schedule.stays is not None,
+        has_interruptions=schedule.has_interruptions,
         has_halts=schedule.halted is not None,
         waits=explain_waits(schedule, waits[:explained]),
         wait_lengths=tuple(wait.length for wait in reversed(waits)),
@@ -117,11 +119,12 @@ def phases_between(marks: Sequence[ClockMark], begin: int, end: int) -> tuple[Bo
         return (BookPhase(WHOLE, begin, end),)
     first = min(max(min(starts), begin), end)
     last = min(max(*ends, first), end)
-    edges = (("spawn_ready", begin, first), ("work", first, last), ("shutdown", last, end))
+    edges = (("spawn_ready", begin, first), (WORK, first, last), ("shutdown", last, end))
     return tuple(BookPhase(*edge) for edge in edges if edge[1] < edge[2])
 
 
 def conserved(books: ThreadBooks) -> WastedTime:
+    begin, end = _judged_for_held(books)
     return WastedTime(
         time=(books.end - books.begin) * books.vcpus,
         wasted=sum(cpu.wasted for cpu in books.cpus),
@@ -130,8 +133,18 @@ def conserved(books: ThreadBooks) -> WastedTime:
         excused=sum(stretch.end - stretch.begin for stretch in books.excused),
         settling=sum(books.settles),
         settled=len(books.settles),
-        held=sum(stretch.end - stretch.begin for stretch in books.held),
+        held=sum(max(0, min(stretch.end, end) - max(stretch.begin, begin)) for stretch in books.held),
+        working=(end - begin) * books.vcpus,
     )
+
+
+def _judged_for_held(books: ThreadBooks) -> tuple[int, int]:
+    """What a kernel does once for a program that begins or ends is no part of it: in a short window that may
+    be most of the time."""
+    work = [phase for phase in books.phases if phase.name == WORK]
+    if not work or not books.has_interruptions:
+        return books.begin, books.end
+    return work[0].begin, work[0].end
 
 
 def _is_in(schedule: Schedule, time: int) -> bool:

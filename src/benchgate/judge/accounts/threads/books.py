@@ -238,7 +238,9 @@ class WastedTime:
     settled: int = 0
     """How often."""
     held: int = 0
-    """CPU time, in ns, in the kernel at a long stretch, while a thread waited that may run there."""
+    """CPU time, in ns, that a kernel held while a thread waited that may run there, during the work."""
+    working: int = 0
+    """Of all CPUs together, in ns, during the work; the whole window if it has no such phase."""
 
     @property
     def share(self) -> float:
@@ -304,6 +306,8 @@ class ThreadBooks:
     """By time."""
     has_stays: bool = True
     """False: an earlier version did not record for how long CPUs were in the kernel, and nothing is held."""
+    has_interruptions: bool = True
+    """False: an earlier version did not tell them, and the whole window counted for what is held."""
     has_halts: bool = True
     """False: an earlier version did not record them, and what settles had 100 us."""
     longest_waits: Mapping[int, int] = field(default_factory=dict)

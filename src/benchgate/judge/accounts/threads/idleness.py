@@ -12,7 +12,9 @@ is halted is idle, and the thread that it has stands on its queue.
 A thread on the queue of an idle CPU does not wait in this sense: it will run there next, and the wake-up
 takes its time. Nor does one that the kernel was just told to wake, and that is on no queue yet. If that takes
 longer than SETTLE, the wake-up was lost or is too late: from then on the thread waits like any other, and its
-own CPU is free. What it took until then is told as well: it is idle time that nobody is charged with.
+own CPU is free. What it took until then is told as well: it is idle time that nobody is charged with. A
+thread has SETTLE from the begin of its wait: not again when it is moved, or when its CPU idles later. One
+that had lost its CPU, or that its CPU was halted with, has none, because nobody woke it.
 """
 
 from __future__ import annotations
@@ -113,6 +115,8 @@ class _IdleSearch:
         """By CPU."""
         self.found: list[WastedStretch] = []
         self.settles: list[int] = []
+        self.until: dict[int, int] = {}
+        """By the place of the life: when SETTLE ends, from the begin of its wait."""
         self.settle = SETTLE if schedule.halted is not None else SETTLE_BEFORE
         self.count = 0
 
@@ -167,6 +171,9 @@ class _IdleSearch:
             queued = self.queued[which] = _QueuedThread(life.thread, which, cpu, phase.wake, began)
             if cpu is not None:
                 self.on[cpu][which] = queued
+            if phase.is_halted or not _goes_on_waiting(life, value):
+                is_woken = phase.wake is not None or phase.state == "unqueued"
+                self.until[which] = now + self.settle if is_woken else now
             self._place(now, queued)
         elif kind == _LEAVE:
             queued = self.queued.pop(which)
@@ -200,14 +207,21 @@ class _IdleSearch:
             self._wait(queued)
             return
         since = None if queued.cpu is None else self.idle[queued.cpu]
-        heapq.heappush(self.deadlines, (now + self.settle, self.count, queued, since))
-        queued.settles_since = now if self.idle else None
+        until = self._settles_until(now, queued)
+        heapq.heappush(self.deadlines, (until, self.count, queued, since))
+        queued.settles_since = now if self.idle and until > now else None
         self.count += 1
 
     def _settled(self, now: int, queued: _QueuedThread) -> None:
         if queued.settles_since is not None:
-            self.settles.append(min(now - queued.settles_since, self.settle))
+            until = self._settles_until(queued.settles_since, queued)
+            self.settles.append(min(now, until) - queued.settles_since)
             queued.settles_since = None
+
+    def _settles_until(self, now: int, queued: _QueuedThread) -> int:
+        if self.schedule.has_interruptions:
+            return max(now, self.until[queued.life])
+        return now + self.settle  # records of that time were judged so
 
     def _expire(self, now: int) -> None:
         while self.deadlines and self.deadlines[0][0] <= now:
@@ -270,6 +284,10 @@ class _IdleSearch:
         self.found.append(
             WastedStretch(cpu, stretch.begin, now, threads, stretch.wake, stretch.is_pinned, stretch.began)
         )
+
+
+def _goes_on_waiting(life: ThreadLife, place: int) -> bool:
+    return place > 0 and life.phases[place - 1].state in WAITING
 
 
 def _began(life: ThreadLife, place: int) -> WaitBegin:

@@ -88,6 +88,7 @@ class ThreadLife:
     """Where it ran or waited last; None: nowhere yet."""
     moved: _Move | None = None
     """The last move while it waited."""
+    exits_at: int | None = None
 
     @property
     def now(self) -> Phase:
@@ -122,6 +123,14 @@ class KernelStay:
     thread: int
     begin: int
     end: int
+    spun: int
+    """Of it: in loops that can do nothing but wait."""
+    count: int
+    """As in `StayEvent`."""
+    is_interruption: bool
+    """The program had not asked for it."""
+    is_exit: bool
+    """The thread exited in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +154,8 @@ class Schedule:
     not recorded."""
     stays: tuple[KernelStay, ...] | None = None
     """Those that were long enough to be recorded, by the time of their end; None: they were not recorded."""
+    has_interruptions: bool = False
+    """Whether it is known which stays were interruptions."""
 
     def thread_at(self, cpu: int, time: int) -> int:
         """The thread that runs on this CPU at this time of its own; IDLE if none does."""
@@ -217,6 +228,7 @@ class _Repeater:
             online=self._online(),
             halted=tuple(zip(self.halted, self.halts, strict=True)) if self.events.has_halts else None,
             stays=tuple(self.stays) if self.events.has_stays else None,
+            has_interruptions=self.events.has_interruptions,
         )
 
     def _online(self) -> tuple[int, ...]:
@@ -307,6 +319,7 @@ class _Repeater:
                     self._life(event, event.thread).masks.append((event.time, event.cpus))
             case ExitEvent():
                 self._check_runs(event, event.thread, "exits")
+                self._life(event, event.thread).exits_at = event.time
             case PromptEvent():
                 kind: SwitchReason = "yield" if event.is_yield else "tick"
                 self._prompt(event.vcpu, kind, event.time)
@@ -391,7 +404,14 @@ class _Repeater:
         cpu, thread, begin = event.vcpu, self.current[event.vcpu], event.time - event.length
         if thread == IDLE or begin < self.since[cpu]:
             self._refuse(event, f"CPU {cpu} was in the kernel for longer than it has had {_named(thread)}")
-        self.stays.append(KernelStay(cpu, thread, begin, event.time))
+        if event.spun > event.length:
+            self._refuse(event, f"CPU {cpu} spun for longer than it was in the kernel")
+        exits_at = self._life(event, thread).exits_at
+        is_exit = exits_at is not None and begin <= exits_at
+        stay = KernelStay(
+            cpu, thread, begin, event.time, event.spun, event.count, event.is_interruption, is_exit
+        )
+        self.stays.append(stay)
 
     def _ask(self, event: AskEvent) -> None:
         """A thread that runs is about to block: it waits for its wake-up as soon as it has."""

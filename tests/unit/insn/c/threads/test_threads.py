@@ -20,7 +20,13 @@ from tests.unit.insn.c.fake_qemu import (
 )
 
 OWN = r"""
+#include "counter.h"
 #include "threads_stays.h"
+static uint64_t waited[2][3]; // by vCPU: what the clock says of loops that wait, as three counters
+uint64_t counter_paused(unsigned vcpu) { return waited[vcpu][0]; }
+uint64_t counter_idled(unsigned vcpu) { return waited[vcpu][1]; }
+uint64_t clock_skipped(unsigned vcpu) { return waited[vcpu][2]; }
+void wait_for(unsigned vcpu, unsigned which, uint64_t ns) { waited[vcpu][which] += ns; }
 static struct { qemu_exec_callback *call; int condition; void *data; struct qemu_counter of; } entry;
 void qemu_plugin_register_vcpu_tb_exec_cond_cb(struct qemu_plugin_tb *tb, qemu_exec_callback *call,
                                                int flags, int condition, struct qemu_counter c,
@@ -32,6 +38,10 @@ void block(unsigned vcpu, bool is_program, uint64_t time) {
     vcpu_times[vcpu] = time + 4;
     if ((entry.condition == QEMU_COND_EQ) == (qemu_plugin_u64_get(entry.of, vcpu) == 0))
         entry.call(vcpu, entry.data);
+}
+void call(unsigned vcpu) {
+    stays_call(NULL);
+    done[--count].cell[64 * vcpu] = 1;
 }
 """
 OBSERVE = """insn-observe 1
@@ -149,7 +159,7 @@ def test_a_thread_is_made_runs_sleeps_wakes_and_ends(tmp_path: Path) -> None:
     seen.at(0x200, two, idle, vcpu=1)
     seen.library.threads_window(False, ctypes.c_uint64(90))
     assert seen.lines() == [
-        "insn-threads 3",
+        "insn-threads 4",
         "vcpus 2",
         "fork 0 10 1 0 6f6e65",
         "wake 0 20 1 0 - - 7",
@@ -207,18 +217,89 @@ def test_long_stays_of_programs_in_the_kernel_are_written(tmp_path: Path) -> Non
     seen.at(0x200, one, idle, after=12_000)
     seen.at(0x200, idle, one, after=50_000)
     assert seen.lines()[4:-1] == [
-        "stay 0 20000 19970",
-        "stay 0 50000 10000",
-        "stay 0 75000 15000",
+        "stay 0 20000 19970 0 1",
+        "stay 0 50000 10000 0 3",
+        "stay 0 75000 15000 0 4",
         "name 0 75000 2 6f6e65",
         "switch 0 75000 1 r 2 0",
         "switch 0 100000 2 r 1 0",
-        "stay 0 111000 11000",
+        "stay 0 111000 11000 0 5",
         "halt 0 111000",
         "resume 0 200000",
-        "stay 0 212000 12000",
+        "stay 0 212000 12000 0 6",
         "switch 0 212000 1 r 0 0",
         "switch 0 262000 0 r 1 0",
+    ]
+
+
+FAULTS = OBSERVE.removesuffix("end\n") + "hook fault\nat 1000\nend\n"
+
+
+@pytest.mark.parametrize(
+    ("observe", "said"),
+    [
+        (FAULTS, ["interrupt 0 20300 300 0 1", "stay 0 62000 12000 0 3", "interrupt 0 75300 300 0 4"]),
+        (OBSERVE, ["stay 0 62000 12000 0 4"]),  # a fault could not be told from an interruption
+    ],
+)
+def test_what_the_program_did_not_ask_for_is_an_interruption(
+    tmp_path: Path, observe: str, said: list[str]
+) -> None:
+    """Neither a call nor a fault began it, nor a switch; however short it is."""
+    seen = guest(tmp_path, observe)
+    one, idle = seen.task(1), seen.task(0)
+
+    def block(time: int, *, is_program: bool) -> None:
+        seen.time[0] = time
+        seen.library.block(0, is_program, ctypes.c_uint64(time))
+
+    block(20, is_program=False)
+    seen.at(0x200, idle, one, after=10)
+    block(9_000, is_program=True)
+    block(20_000, is_program=False)
+    block(20_300, is_program=True)
+    seen.library.call(0)
+    block(30_000, is_program=False)
+    block(30_400, is_program=True)
+    seen.library.call(0)
+    block(50_000, is_program=False)
+    block(62_000, is_program=True)
+    block(70_000, is_program=False)
+    seen.at(0x1000, after=50)
+    block(70_300, is_program=True)
+    block(75_000, is_program=False)
+    block(75_300, is_program=True)
+    assert seen.lines()[4:-1] == said
+
+
+def test_what_a_stay_spun_is_written_however_short_it_is(tmp_path: Path) -> None:
+    """500 ns at least. Of a thread that executes no program nothing else is known."""
+    seen = guest(tmp_path)
+    one, daemon, idle = seen.task(1), seen.task(2), seen.task(0)
+
+    def block(time: int, *, is_program: bool, spun: tuple[int, int, int] = (0, 0, 0)) -> None:
+        for which, ns in enumerate(spun):
+            seen.library.wait_for(0, which, ctypes.c_uint64(ns))
+        seen.time[0] = time
+        seen.library.block(0, is_program, ctypes.c_uint64(time))
+
+    block(20, is_program=False, spun=(9_000, 0, 0))  # before the thread
+    seen.at(0x200, idle, one, after=10)
+    block(1_000, is_program=True)
+    block(2_000, is_program=False)
+    block(3_000, is_program=True, spun=(200, 200, 100))
+    block(4_000, is_program=False)
+    block(5_000, is_program=True, spun=(499, 0, 0))
+    block(6_000, is_program=False)
+    block(17_000, is_program=True, spun=(0, 12_000, 0))  # more than its time: whole iterations are counted
+    block(20_000, is_program=False)
+    seen.at(0x200, one, daemon, after=1_000)
+    block(50_000, is_program=False, spun=(0, 0, 7_000))
+    seen.at(0x200, daemon, idle, after=10_000)
+    assert [line for line in seen.lines() if line.startswith("stay")] == [
+        "stay 0 3000 1000 500 2",
+        "stay 0 17000 11000 11000 4",
+        "stay 0 60000 7000 7000 5",
     ]
 
 

@@ -57,6 +57,28 @@ def test_a_thread_on_an_idle_cpu_has_time_to_settle(tmp_path: Path) -> None:
     assert found(soon, tmp_path, vcpus=3) == ([], [])
 
 
+SETTLED = HEAD.replace("insn-threads 2", "insn-threads 4")
+
+
+def waits_here(body: str, folder: Path) -> list[tuple[int, int, int]]:
+    path = folder / "threads.txt"
+    path.write_text(SETTLED.format(vcpus=3) + body + "close 1000000\nend 1000000\n", encoding="ascii")
+    return spans(list(find_idleness(repeat_schedule(read_thread_events(path))).wasted))
+
+
+def test_a_thread_that_is_moved_between_idle_cpus_has_no_more_time(tmp_path: Path) -> None:
+    """8 us on CPU 1, 8 on 2, 8 on 1 again: from 11,000 on it waits, and both CPUs might have run it."""
+    body = "wake 0 1000 2 1 - -\nmigrate 0 9000 2 1 2\nmigrate 0 17000 2 2 1\nswitch 1 25000 0 r 2 -\n"
+    assert waits_here(body, tmp_path) == [(1, 11_000, 25_000), (2, 11_000, 25_000)]
+
+
+def test_a_thread_that_nobody_woke_has_no_time_to_settle(tmp_path: Path) -> None:
+    """It gave way, and its CPU idles for 8 us. So does one that is halted with its thread."""
+    body = "switch 0 1000 1 r 0 -\nswitch 0 9000 0 r 1 -\n"
+    assert waits_here(body, tmp_path) == [(cpu, 1000, 9000) for cpu in range(3)]
+    assert waits_here("halt 0 1000\nresume 0 9000\n", tmp_path) == [(cpu, 1000, 9000) for cpu in range(3)]
+
+
 def test_a_wake_up_that_is_lost_wastes_its_own_cpu_too(tmp_path: Path) -> None:
     late = f"wake 0 1000 2 1 - -\nswitch 1 {1000 + idleness.SETTLE + 70} 0 r 2 -\n"
     begin = 1000 + idleness.SETTLE
