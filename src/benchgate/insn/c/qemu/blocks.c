@@ -62,11 +62,6 @@ struct spin blocks_spin(const struct blocks_tail *tail) {
     return found;
 }
 
-struct spin blocks_spin_alone(const struct blocks_tail *tail) {
-    struct spin_trail none = {0};
-    return follow(&none, tail);
-}
-
 // The guest reads its clock, and QEMU will ask for the time. The host's TSC is trapped instead (tsc.c).
 static void reads_clock(unsigned vcpu, void *unused) {
     (void)unused;
@@ -98,7 +93,7 @@ void blocks_translated(struct qemu_plugin_tb *tb) {
     uint8_t lengths[BLOCK_MOST];
     size_t total = qemu_plugin_tb_n_insns(tb);
     struct blocks_tail tail = tail_of(tb, total);
-    struct spin spin = rehearsal_block(tb, total, &tail) ? blocks_spin_alone(&tail) : blocks_spin(&tail);
+    struct spin spin = rehearsal_spin(&tail);
     counter_instrument(tb, total, spin);
     polls_block(tb, total, spin);
     profile_block(tb, total);
