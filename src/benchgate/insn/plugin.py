@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import shutil
+from functools import cache
 from pathlib import Path
 
 from benchgate.base.errors import BuildError
@@ -95,6 +96,7 @@ def build(api: int, *more: str) -> Path:
     return entry("insn", key, make) / name
 
 
+@cache
 def source_digest() -> str:
     """The digest of all C files of the plugin; it identifies the clock in a run's record."""
     combined = hashlib.sha256()

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "rehearsal.h"
 
+#include "access.h"
 #include "journal.h"
 
 #include <dlfcn.h>
@@ -79,6 +80,7 @@ static const char *const names[] = {
 // A block that a fork translated. `bytes` begin `before` bytes before it, and end behind it or with its page.
 struct note {
     uint64_t pc, base, at; // at: in QEMU's numbers of the guest's memory
+    const uint8_t *host;   // the same place, in each fork
     uint32_t state, flags;
     uint16_t size, kept, before;
     struct spin spin;
@@ -87,11 +89,9 @@ struct note {
 
 // In memory that the template and all its forks share.
 struct table {
-    _Atomic unsigned used, notes; // bytes of the arena; notes that are complete
-    struct {
-        _Atomic uint64_t key;   // 0: nobody has taken the slot
-        _Atomic uint32_t place; // of the note in the arena, and 1; 0: it is not complete
-    } slot[SLOTS];
+    _Atomic unsigned used, notes, complete; // bytes of the arena; notes that were begun; notes that are complete
+    _Atomic uint64_t key[SLOTS];            // of each note; 0: nobody has taken the slot
+    _Atomic uint32_t place[MOST_NOTES];     // of a note in the arena, and 1; 0: it is not complete
     _Alignas(16) uint8_t arena[ARENA];
 };
 
@@ -99,13 +99,14 @@ struct table {
 struct prepared {
     const struct note *note;
     struct block *block;
+    uint64_t pc; // of the note
     struct blocks_tail tail;
 };
 
 static struct table *table;           // NULL: nothing is rehearsed
 static struct prepared *all[SLOTS];   // by place_of
-static bool is_done[SLOTS];           // of the table's slots, in the template
-static unsigned known;                // notes, in the template
+static bool is_done[MOST_NOTES];      // in the template
+static unsigned known;                // complete notes, in the template
 static _Atomic bool finished;
 static size_t env_at;                 // in a CPU; 0: not seen yet
 static const struct note *rehearsed;  // what the template translates for its forks
@@ -142,6 +143,10 @@ bool rehearsal_read(uint64_t address, void *into, size_t size, bool *is_there) {
     return true;
 }
 
+const void *rehearsal_host(const void *host) {
+    return rehearsed && host ? rehearsed->host + ((const uint8_t *)host - rehearsed->bytes - rehearsed->before) : host;
+}
+
 struct spin rehearsal_spin(const struct blocks_tail *tail) {
     if (rehearsed) {
         seen.tail = *tail;
@@ -172,10 +177,10 @@ static bool is_usual(struct cpu *cpu, uint64_t pc, uint32_t state, uint32_t flag
     return env_at && env->pc == pc && (env->hflags | (env->eflags & IN_EFLAGS)) == state && flags == qemu.flags(cpu);
 }
 
-static void write_note(_Atomic uint32_t *place, const struct block *block, const struct note *about,
-                       const uint8_t *bytes) {
-    unsigned size = (unsigned)(sizeof *about + about->kept + 15) & ~15u, at = atomic_fetch_add(&table->used, size);
-    if (at > ARENA - size)
+static void write_note(const struct block *block, const struct note *about, const uint8_t *bytes) {
+    unsigned size = (unsigned)(sizeof *about + about->kept + 15) & ~15u;
+    unsigned number = atomic_fetch_add(&table->notes, 1), at = atomic_fetch_add(&table->used, size);
+    if (number >= MOST_NOTES || at > ARENA - size)
         return;
     struct note *n = (struct note *)(void *)(table->arena + at);
     *n = *about;
@@ -184,25 +189,26 @@ static void write_note(_Atomic uint32_t *place, const struct block *block, const
     n->state = block->state;
     n->flags = block->flags;
     memcpy(n->bytes, bytes, n->kept);
-    atomic_store(place, at + 1);
-    atomic_fetch_add(&table->notes, 1);
+    atomic_store(&table->place[number], at + 1);
+    atomic_fetch_add(&table->complete, 1);
 }
 
 static void note(const struct block *block, uint64_t pc, const uint8_t *host) {
     unsigned offset = pc % PAGE, end = offset + block->size + LONGEST;
-    struct note about = {.pc = pc, .size = block->size, .before = offset < BEFORE ? 0 : BEFORE, .spin = seen.spin};
+    struct note about = {.pc = pc, .size = block->size, .before = offset < BEFORE ? 0 : BEFORE, .spin = seen.spin, .host = host};
     about.kept = (uint16_t)((end < PAGE ? end : PAGE) - offset + about.before);
     if (block->size > MOST_BYTES || offset + block->size > PAGE || atomic_load(&table->used) > ARENA - PAGE ||
-        atomic_load(&table->notes) > MOST_NOTES || (!about.before && (block->state & PRIVILEGE)))
+        atomic_load(&table->notes) >= MOST_NOTES || (!about.before && (block->state & PRIVILEGE)))
         return;
     uint64_t key = mixed(0xcbf29ce484222325, host - about.before, about.kept);
     key = mixed(key, &about.spin.on, sizeof about.spin.on) ^ about.spin.instructions << 9;
+    key ^= access_charges() ? block->page[0] << 20 : 0;
     key = (key ^ pc * 0x9e3779b97f4a7c15 ^ (uint64_t)block->state << 32 ^ block->base ^ block->flags) | 1;
     for (unsigned i = 0; i < PROBES; i++) {
         size_t at = ((key >> 40) + i) & (SLOTS - 1);
         uint64_t was = 0;
-        if (atomic_compare_exchange_strong(&table->slot[at].key, &was, key))
-            write_note(&table->slot[at].place, block, &about, host - about.before);
+        if (atomic_compare_exchange_strong(&table->key[at], &was, key))
+            write_note(block, &about, host - about.before);
         if (!was || was == key)
             return;
     }
@@ -226,14 +232,15 @@ static struct block *link_at(struct block *block, uint64_t at) {
     return linked;
 }
 
-// One that the template has translated, of the same bytes, for the same state, and as much of a loop that waits. Whether
+// One that the template has translated, of the same bytes, for the same state, and as much of a loop that waits; on a
+// machine with memory also at the same place. Whether
 // it closes such a loop depends on those that the guest came to before, so each is judged here (spin.h).
 static struct block *prepared(const struct block *wanted, const uint8_t *host, uint64_t at) {
     size_t place = place_of(wanted->pc, wanted->state);
     for (struct prepared *p; (p = all[place & (SLOTS - 1)]); place++) {
         const struct note *n = p->note;
-        if (n->pc != wanted->pc || n->state != wanted->state || n->base != wanted->base ||
-            p->block->flags != (wanted->flags | UNLINKED) || memcmp(host - n->before, n->bytes, n->kept) != 0)
+        if (p->pc != wanted->pc || n->state != wanted->state || n->base != wanted->base ||
+            p->block->flags != (wanted->flags | UNLINKED) || (access_charges() && n->at != at) || memcmp(host - n->before, n->bytes, n->kept) != 0)
             continue;
         if (!seen.is_judged)
             seen.spin = blocks_spin(&p->tail);
@@ -294,7 +301,7 @@ static void keep(const struct note *n, struct block *block) {
     struct prepared *p = malloc(sizeof *p);
     if (!p)
         abort();
-    *p = (struct prepared){n, block, seen.tail};
+    *p = (struct prepared){n, block, n->pc, seen.tail};
     size_t place = place_of(n->pc, n->state);
     while (all[place & (SLOTS - 1)])
         place++;
@@ -316,8 +323,9 @@ static void prepare(struct cpu *cpu, const struct note *n) {
 
 static void work(struct cpu *cpu, void *unused) {
     (void)unused;
-    for (unsigned i = 0; i < SLOTS; i++) {
-        uint32_t place = atomic_load(&table->slot[i].place);
+    unsigned notes = atomic_load(&table->notes);
+    for (unsigned i = 0; i < notes && i < MOST_NOTES; i++) { // as the guest came to them: neighbours in memory
+        uint32_t place = atomic_load(&table->place[i]);
         if (place && !is_done[i])
             prepare(cpu, (const struct note *)(void *)(table->arena + place - 1));
         is_done[i] = place != 0;
@@ -326,7 +334,7 @@ static void work(struct cpu *cpu, void *unused) {
 }
 
 bool rehearsal_translate(void) {
-    unsigned notes = table ? atomic_load(&table->notes) : 0;
+    unsigned notes = table ? atomic_load(&table->complete) : 0;
     if (notes == known)
         return true;
     known = notes;
@@ -415,6 +423,10 @@ bool rehearsal_level(bool *is_user) {
 bool rehearsal_read(uint64_t address, void *into, size_t size, bool *is_there) {
     (void)address, (void)into, (void)size, (void)is_there;
     return false;
+}
+
+const void *rehearsal_host(const void *host) {
+    return host;
 }
 
 struct spin rehearsal_spin(const struct blocks_tail *tail) {

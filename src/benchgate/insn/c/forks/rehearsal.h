@@ -18,6 +18,7 @@ struct spin rehearsal_spin(const struct blocks_tail *tail);
 // What is known of the guest while the template translates for its forks; false: it does not, ask the guest.
 bool rehearsal_level(bool *is_user);
 bool rehearsal_read(uint64_t address, void *into, size_t size, bool *is_there);
+const void *rehearsal_host(const void *host); // where such an instruction is in the guest's memory; else `host`
 void rehearsal_forked(void); // in a fork
 // In a fork: writes how many blocks of its template it came to.
 void rehearsal_report(void);
