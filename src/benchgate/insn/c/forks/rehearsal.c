@@ -13,15 +13,11 @@
 #include <unistd.h>
 
 static bool is_fork;
-static unsigned met; // blocks of the template to which this fork came
-
-void rehearsal_forked(void) {
-    is_fork = true;
-}
+static unsigned met, asked; // blocks of the template that this fork took, of those that it needed
 
 void rehearsal_report(void) {
     if (is_fork)
-        journal_line("host rehearsed %u", met);
+        journal_line("host translations %u", asked), journal_line("host rehearsed %u", met);
 }
 
 #if INSN_API >= 3
@@ -34,6 +30,7 @@ void rehearsal_report(void) {
 #define BEFORE 4     // bytes before a block: the instruction after which it begins may be looked at (operations.c)
 #define LONGEST 15   // bytes of an instruction: that behind a block decides whether the block ends there
 #define PAGE 4096u
+#define NEIGHBOUR (64u << 10) // bytes: what is further away is in another region
 #define JUMP_BYTES 14 // jmp *0(%rip), and the address behind it
 #define CODE_BYTES 64
 #define PATIENCE 100000 // looks, 200 us apart
@@ -108,6 +105,7 @@ static struct prepared *all[SLOTS];   // by place_of
 static bool is_done[MOST_NOTES];      // in the template
 static unsigned known;                // complete notes, in the template
 static _Atomic bool finished;
+static uintptr_t prepared_from, prepared_to; // in QEMU's memory for translated code
 static size_t env_at;                 // in a CPU; 0: not seen yet
 static const struct note *rehearsed;  // what the template translates for its forks
 static struct {
@@ -159,6 +157,14 @@ struct spin rehearsal_spin(const struct blocks_tail *tail) {
 }
 
 // ---- in a fork
+
+// It will write into nearly all that is prepared, so the host copies it at once, and not page by page.
+void rehearsal_forked(void) {
+    is_fork = true;
+    uintptr_t first = prepared_from & ~(uintptr_t)(PAGE - 1);
+    if (first)
+        (void)madvise((void *)first, prepared_to - first, MADV_POPULATE_WRITE); // else they are copied when written
+}
 
 static uint64_t mixed(uint64_t digest, const void *data, size_t size) {
     const uint8_t *bytes = data;
@@ -256,6 +262,7 @@ static struct block *translating(struct cpu *cpu, uint64_t pc, uint64_t base, ui
     void *host = NULL;
     seen.cpu = cpu;
     seen.is_judged = false;
+    asked += is_fork;
     if (!is_fork || !is_usual(cpu, pc - base, state, flags))
         return qemu.translate(cpu, pc, base, state, flags);
     uint64_t at = qemu.fetch(env_of(cpu), pc, &host);
@@ -306,6 +313,10 @@ static void keep(const struct note *n, struct block *block) {
     while (all[place & (SLOTS - 1)])
         place++;
     all[place & (SLOTS - 1)] = p;
+    if (!prepared_from)
+        prepared_from = prepared_to = (uintptr_t)block;
+    if ((uintptr_t)block - prepared_to < NEIGHBOUR)
+        prepared_to = (uintptr_t)block->code + block->code_size;
 }
 
 static void prepare(struct cpu *cpu, const struct note *n) {
@@ -410,6 +421,10 @@ void rehearsal_setup(const char *target, int api, uint64_t id) {
 }
 
 #else
+
+void rehearsal_forked(void) {
+    is_fork = true;
+}
 
 void rehearsal_setup(const char *target, int api, uint64_t id) {
     (void)target, (void)api, (void)id;

@@ -20,7 +20,7 @@ bool rehearsal_level(bool *is_user);
 bool rehearsal_read(uint64_t address, void *into, size_t size, bool *is_there);
 const void *rehearsal_host(const void *host); // where such an instruction is in the guest's memory; else `host`
 void rehearsal_forked(void); // in a fork
-// In a fork: writes how many blocks of its template it came to.
+// In a fork: writes how many blocks it had of its template, and of how many.
 void rehearsal_report(void);
 // In the template's main thread, with no lock held: the CPUs translate what is new. False: they do not come to it.
 bool rehearsal_translate(void);

@@ -42,13 +42,6 @@ static struct blocks_tail tail_of(const struct qemu_plugin_tb *tb, size_t total)
     return tail;
 }
 
-static struct spin follow(struct spin_trail *trail, const struct blocks_tail *tail) {
-    struct spin found = {0};
-    for (size_t i = 0; i < tail->count; i++)
-        found = spin_follow(blocks_arch, trail, tail->at[i], &tail->insns[i]);
-    return found;
-}
-
 // Finds the block before this one by its end address, because another vCPU may have translated it.
 struct spin blocks_spin(const struct blocks_tail *tail) {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -56,7 +49,9 @@ struct spin blocks_spin(const struct blocks_tail *tail) {
     const size_t many = sizeof trails / sizeof trails[0];
     pthread_mutex_lock(&mutex);
     struct spin_trail trail = trails[tail->begin % many];
-    struct spin found = follow(&trail, tail);
+    for (size_t i = 0; i < tail->count; i++)
+        spin_add(&trail, tail->at[i], &tail->insns[i]);
+    struct spin found = tail->count ? spin_closed(blocks_arch, &trail) : (struct spin){0};
     trails[tail->end % many] = trail;
     pthread_mutex_unlock(&mutex);
     return found;
