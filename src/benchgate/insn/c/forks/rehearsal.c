@@ -2,6 +2,7 @@
 #include "rehearsal.h"
 
 #include "access.h"
+#include "divert.h"
 #include "journal.h"
 
 #include <dlfcn.h>
@@ -9,15 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 static bool is_fork;
 static unsigned met, asked; // blocks of the template that this fork took, of those that it needed
 
 void rehearsal_report(void) {
-    if (is_fork)
-        journal_line("host translations %u", asked), journal_line("host rehearsed %u", met);
+    if (!is_fork)
+        return;
+    journal_line("host translations %u", asked);
+    journal_line("host rehearsed %u", met);
 }
 
 #if INSN_API >= 3
@@ -31,8 +33,6 @@ void rehearsal_report(void) {
 #define LONGEST 15   // bytes of an instruction: that behind a block decides whether the block ends there
 #define PAGE 4096u
 #define NEIGHBOUR (64u << 10) // bytes: what is further away is in another region
-#define JUMP_BYTES 14 // jmp *0(%rip), and the address behind it
-#define CODE_BYTES 64
 #define PATIENCE 100000 // looks, 200 us apart
 #define NOWHERE UINT64_MAX
 
@@ -201,7 +201,9 @@ static void write_note(const struct block *block, const struct note *about, cons
 
 static void note(const struct block *block, uint64_t pc, const uint8_t *host) {
     unsigned offset = pc % PAGE, end = offset + block->size + LONGEST;
-    struct note about = {.pc = pc, .size = block->size, .before = offset < BEFORE ? 0 : BEFORE, .spin = seen.spin, .host = host};
+    struct note about = {.pc = pc, .size = block->size, .host = host};
+    about.before = offset < BEFORE ? 0 : BEFORE;
+    about.spin = seen.spin;
     about.kept = (uint16_t)((end < PAGE ? end : PAGE) - offset + about.before);
     if (block->size > MOST_BYTES || offset + block->size > PAGE || atomic_load(&table->used) > ARENA - PAGE ||
         atomic_load(&table->notes) >= MOST_NOTES || (!about.before && (block->state & PRIVILEGE)))
@@ -245,8 +247,9 @@ static struct block *prepared(const struct block *wanted, const uint8_t *host, u
     size_t place = place_of(wanted->pc, wanted->state);
     for (struct prepared *p; (p = all[place & (SLOTS - 1)]); place++) {
         const struct note *n = p->note;
-        if (p->pc != wanted->pc || n->state != wanted->state || n->base != wanted->base ||
-            p->block->flags != (wanted->flags | UNLINKED) || (access_charges() && n->at != at) || memcmp(host - n->before, n->bytes, n->kept) != 0)
+        bool is_asked = p->pc == wanted->pc && n->state == wanted->state && n->base == wanted->base &&
+                        p->block->flags == (wanted->flags | UNLINKED) && (!access_charges() || n->at == at);
+        if (!is_asked || memcmp(host - n->before, n->bytes, n->kept) != 0)
             continue;
         if (!seen.is_judged)
             seen.spin = blocks_spin(&p->tail);
@@ -356,46 +359,7 @@ bool rehearsal_translate(void) {
     return atomic_load(&finished);
 }
 
-// ---- the jump
-
-// The length of an instruction with which a function begins, and that does the same at any place; 0: it is another one.
-static unsigned movable(const uint8_t *code) {
-    unsigned rex = (code[0] & 0xf0) == 0x40;
-    if (memcmp(code, "\xf3\x0f\x1e\xfa", 4) == 0) // endbr64
-        return 4;
-    if ((code[rex] & 0xf8) == 0x50) // push
-        return rex + 1;
-    if (rex && code[1] == 0x8d && code[2] >> 6 == 2 && (code[2] & 7) != 4) // lea of a register and 32 bits
-        return 7;
-    if ((code[rex] & 0xf8) == 0xb8 && !(code[0] & rex << 3)) // mov of 32 bits
-        return rex + 5;
-    return code[rex] == 0x89 && code[rex + 1] >> 6 == 3 ? rex + 2 : 0; // mov of registers
-}
-
-static void write_jump(uint8_t *at, const void *to) {
-    memcpy(at, "\xff\x25\0\0\0\0", 6);
-    memcpy(at + 6, &to, sizeof to);
-}
-
-// The calls of `site` come to `to` from now on; gives what they came to before.
-static void *divert(uint8_t *site, const void *to) {
-    unsigned length = 0;
-    for (unsigned next; length < JUMP_BYTES; length += next)
-        if (!(next = movable(site + length)))
-            return NULL;
-    uint8_t *moved = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (moved == MAP_FAILED)
-        return NULL;
-    memcpy(moved, site, length);
-    write_jump(moved + length, site + length);
-    uint8_t *page = (uint8_t *)((uintptr_t)site & ~4095ul);
-    if (syscall(SYS_mprotect, moved, CODE_BYTES, PROT_READ | PROT_EXEC) != 0 ||
-        syscall(SYS_mprotect, page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
-        return NULL;
-    write_jump(site, to);
-    syscall(SYS_mprotect, page, 8192, PROT_READ | PROT_EXEC);
-    return moved;
-}
+// ---- the setup
 
 void rehearsal_setup(const char *target, int api, uint64_t id) {
     void *found[sizeof names / sizeof *names];
@@ -408,9 +372,9 @@ void rehearsal_setup(const char *target, int api, uint64_t id) {
     if (shared == MAP_FAILED)
         return;
     // If only the first can be diverted, nothing is rehearsed.
-    void *fetches = divert(found[1], (const void *)(uintptr_t)fetching);
+    void *fetches = divert_calls(found[1], (const void *)(uintptr_t)fetching);
     found[1] = fetches ? fetches : found[1];
-    void *translates = fetches ? divert(found[0], (const void *)(uintptr_t)translating) : NULL;
+    void *translates = fetches ? divert_calls(found[0], (const void *)(uintptr_t)translating) : NULL;
     found[0] = translates ? translates : found[0];
     _Static_assert(sizeof found == sizeof qemu, "each function has a name");
     memcpy(&qemu, found, sizeof qemu);
