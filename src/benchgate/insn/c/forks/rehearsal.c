@@ -29,11 +29,12 @@ void rehearsal_report(void) {
 #define MOST_NOTES (SLOTS / 2)
 #define ARENA (16u << 20) // bytes for notes
 #define MOST_BYTES 512
-#define BEFORE 4     // bytes before a block: the instruction after which it begins may be looked at (operations.c)
-#define LONGEST 15   // bytes of an instruction: that behind a block decides whether the block ends there
+#define BEFORE                                                                                               \
+    4 // bytes before a block: the instruction after which it begins may be looked at (operations.c)
+#define LONGEST 15 // bytes of an instruction: that behind a block decides whether the block ends there
 #define PAGE 4096u
 #define NEIGHBOUR (64u << 10) // bytes: what is further away is in another region
-#define PATIENCE 100000 // looks, 200 us apart
+#define PATIENCE 100000       // looks, 200 us apart
 #define NOWHERE UINT64_MAX
 
 // QEMU's, as in its sources of these versions. `struct cpu` is its CPUState, `struct env` that of an x86 CPU.
@@ -42,8 +43,9 @@ struct env {
     uint64_t registers[16], pc, eflags, condition[3];
     uint32_t condition_kind, direction, hflags;
 };
-#define IN_EFLAGS 0x73100u // what of a block's state is kept there, and the rest in hflags: RF, VM, AC, IOPL, TF
-#define PRIVILEGE 3u       // of hflags; 0: the kernel
+#define IN_EFLAGS                                                                                            \
+    0x73100u         // what of a block's state is kept there, and the rest in hflags: RF, VM, AC, IOPL, TF
+#define PRIVILEGE 3u // of hflags; 0: the kernel
 struct block {
     uint64_t pc, base;
     uint32_t state, flags;
@@ -70,9 +72,11 @@ static struct {
     void (*unlink)(struct block *, uint64_t page);
     void (*on_flush)(uint64_t id, void (*flushed)(uint64_t id));
 } qemu;
-static const char *const names[] = {
-    "tb_gen_code", "get_page_addr_code_hostp", "qemu_get_cpu",  "async_run_on_cpu",   "curr_cflags",
-    "tb_lock_page0", "tb_link_page", "tb_reset_jump", "tb_phys_invalidate", "qemu_plugin_register_flush_cb"};
+static const char *const names[] = {"tb_gen_code",        "get_page_addr_code_hostp",
+                                    "qemu_get_cpu",       "async_run_on_cpu",
+                                    "curr_cflags",        "tb_lock_page0",
+                                    "tb_link_page",       "tb_reset_jump",
+                                    "tb_phys_invalidate", "qemu_plugin_register_flush_cb"};
 
 // A block that a fork translated. `bytes` begin `before` bytes before it, and end behind it or with its page.
 struct note {
@@ -86,9 +90,10 @@ struct note {
 
 // In memory that the template and all its forks share.
 struct table {
-    _Atomic unsigned used, notes, complete; // bytes of the arena; notes that were begun; notes that are complete
-    _Atomic uint64_t key[SLOTS];            // of each note; 0: nobody has taken the slot
-    _Atomic uint32_t place[MOST_NOTES];     // of a note in the arena, and 1; 0: it is not complete
+    _Atomic unsigned used, notes,
+        complete;                       // bytes of the arena; notes that were begun; notes that are complete
+    _Atomic uint64_t key[SLOTS];        // of each note; 0: nobody has taken the slot
+    _Atomic uint32_t place[MOST_NOTES]; // of a note in the arena, and 1; 0: it is not complete
     _Alignas(16) uint8_t arena[ARENA];
 };
 
@@ -100,14 +105,14 @@ struct prepared {
     struct blocks_tail tail;
 };
 
-static struct table *table;           // NULL: nothing is rehearsed
-static struct prepared *all[SLOTS];   // by place_of
-static bool is_done[MOST_NOTES];      // in the template
-static unsigned known;                // complete notes, in the template
+static struct table *table;         // NULL: nothing is rehearsed
+static struct prepared *all[SLOTS]; // by place_of
+static bool is_done[MOST_NOTES];    // in the template
+static unsigned known;              // complete notes, in the template
 static _Atomic bool finished;
 static uintptr_t prepared_from, prepared_to; // in QEMU's memory for translated code
-static size_t env_at;                 // in a CPU; 0: not seen yet
-static const struct note *rehearsed;  // what the template translates for its forks
+static size_t env_at;                        // in a CPU; 0: not seen yet
+static const struct note *rehearsed;         // what the template translates for its forks
 static struct {
     struct env *env;
     uint32_t hflags;
@@ -142,7 +147,9 @@ bool rehearsal_read(uint64_t address, void *into, size_t size, bool *is_there) {
 }
 
 const void *rehearsal_host(const void *host) {
-    return rehearsed && host ? rehearsed->host + ((const uint8_t *)host - rehearsed->bytes - rehearsed->before) : host;
+    return rehearsed && host
+               ? rehearsed->host + ((const uint8_t *)host - rehearsed->bytes - rehearsed->before)
+               : host;
 }
 
 struct spin rehearsal_spin(const struct blocks_tail *tail) {
@@ -163,7 +170,8 @@ void rehearsal_forked(void) {
     is_fork = true;
     uintptr_t first = prepared_from & ~(uintptr_t)(PAGE - 1);
     if (first)
-        (void)madvise((void *)first, prepared_to - first, MADV_POPULATE_WRITE); // else they are copied when written
+        (void)madvise((void *)first, prepared_to - first,
+                      MADV_POPULATE_WRITE); // else they are copied when written
 }
 
 static uint64_t mixed(uint64_t digest, const void *data, size_t size) {
@@ -180,7 +188,8 @@ static struct env *env_of(struct cpu *cpu) {
 // Whether a block for this state can be translated in the template.
 static bool is_usual(struct cpu *cpu, uint64_t pc, uint32_t state, uint32_t flags) {
     const struct env *env = env_of(cpu);
-    return env_at && env->pc == pc && (env->hflags | (env->eflags & IN_EFLAGS)) == state && flags == qemu.flags(cpu);
+    return env_at && env->pc == pc && (env->hflags | (env->eflags & IN_EFLAGS)) == state &&
+           flags == qemu.flags(cpu);
 }
 
 static void write_note(const struct block *block, const struct note *about, const uint8_t *bytes) {
@@ -240,9 +249,9 @@ static struct block *link_at(struct block *block, uint64_t at) {
     return linked;
 }
 
-// One that the template has translated, of the same bytes, for the same state, and as much of a loop that waits; on a
-// machine with memory also at the same place. Whether
-// it closes such a loop depends on those that the guest came to before, so each is judged here (spin.h).
+// One that the template has translated, of the same bytes, for the same state, and as much of a loop that
+// waits; on a machine with memory also at the same place. Whether it closes such a loop depends on those that
+// the guest came to before, so each is judged here (spin.h).
 static struct block *prepared(const struct block *wanted, const uint8_t *host, uint64_t at) {
     size_t place = place_of(wanted->pc, wanted->state);
     for (struct prepared *p; (p = all[place & (SLOTS - 1)]); place++) {
@@ -261,7 +270,8 @@ static struct block *prepared(const struct block *wanted, const uint8_t *host, u
 }
 
 // Is called in place of QEMU's translator.
-static struct block *translating(struct cpu *cpu, uint64_t pc, uint64_t base, uint32_t state, uint32_t flags) {
+static struct block *translating(struct cpu *cpu, uint64_t pc, uint64_t base, uint32_t state,
+                                 uint32_t flags) {
     void *host = NULL;
     seen.cpu = cpu;
     seen.is_judged = false;
@@ -289,8 +299,8 @@ static void flushed(uint64_t id) {
 
 // ---- in the template
 
-// Is called in place of QEMU's look at the memory from which it translates. The bytes are those of the note, and so is
-// the state of the CPU: QEMU's translator takes some of it from the CPU itself.
+// Is called in place of QEMU's look at the memory from which it translates. The bytes are those of the note,
+// and so is the state of the CPU: QEMU's translator takes some of it from the CPU itself.
 static uint64_t fetching(struct env *env, uint64_t pc, void **host) {
     if (!env_at && seen.cpu)
         env_at = (size_t)((char *)env - (char *)seen.cpu);
@@ -338,7 +348,8 @@ static void prepare(struct cpu *cpu, const struct note *n) {
 static void work(struct cpu *cpu, void *unused) {
     (void)unused;
     unsigned notes = atomic_load(&table->notes);
-    for (unsigned i = 0; i < notes && i < MOST_NOTES; i++) { // as the guest came to them: neighbours in memory
+    for (unsigned i = 0; i < notes && i < MOST_NOTES;
+         i++) { // as the guest came to them: neighbours in memory
         uint32_t place = atomic_load(&table->place[i]);
         if (place && !is_done[i])
             prepare(cpu, (const struct note *)(void *)(table->arena + place - 1));
@@ -368,7 +379,8 @@ void rehearsal_setup(const char *target, int api, uint64_t id) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!(found[i] = dlsym(RTLD_DEFAULT, names[i])))
             return;
-    struct table *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct table *shared =
+        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return;
     // If only the first can be diverted, nothing is rehearsed.

@@ -13,7 +13,8 @@
 #define JUMP_BYTES 14 // jmp *0(%rip), and the address behind it
 #define CODE_BYTES 64
 
-// The length of an instruction with which a function begins, and that does the same at any place; 0: it is another one.
+// The length of an instruction with which a function begins, and that does the same at any place; 0: it is
+// another one.
 static unsigned movable(const uint8_t *code) {
     unsigned rex = (code[0] & 0xf0) == 0x40;
     if (memcmp(code, "\xf3\x0f\x1e\xfa", 4) == 0) // endbr64
