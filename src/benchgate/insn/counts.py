@@ -98,18 +98,19 @@ def witnessed(vcpus: Iterable[CountedCpu], calls: Mapping[str, int]) -> Mapping[
     `syscalls.NAME` and `bytes.NAME`, of calls that were not made, too; and `done.NAME`, `moved.NAME` and
     `exchanged.NAME` where the exits of calls were seen."""
     sums: Counter[str] = Counter()
+    by_call: dict[str, Counter[int]] = {}
     for vcpu in vcpus:
         for name, value in vcpu.values.items():
             sums[name] += value
-        for call, value in calls.items():
-            sums[f"{SYSCALLS}.{call}"] += vcpu.calls.get(value, 0)
-            sums[f"bytes.{call}"] += vcpu.requested.get(value, 0)
-            if RETURNS in vcpu.values:
-                sums[f"done.{call}"] += vcpu.done.get(value, 0)
-                sums[f"moved.{call}"] += vcpu.moved.get(value, 0)
-            if EXCHANGED in vcpu.values:
-                sums[f"exchanged.{call}"] += vcpu.exchanged.get(value, 0)
-    return MappingProxyType(dict(sums))
+        counted = {SYSCALLS: vcpu.calls, "bytes": vcpu.requested}
+        if RETURNS in vcpu.values:
+            counted |= {"done": vcpu.done, "moved": vcpu.moved}
+        if EXCHANGED in vcpu.values:
+            counted["exchanged"] = vcpu.exchanged
+        for what, values in counted.items():
+            by_call.setdefault(what, Counter()).update(values)
+    named = {f"{what}.{call}": found[n] for what, found in by_call.items() for call, n in calls.items()}
+    return MappingProxyType({**sums, **named})
 
 
 class _CountedSoFar:

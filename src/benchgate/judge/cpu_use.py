@@ -111,11 +111,14 @@ def _awake(column: Column) -> float:
 def _sums(
     activity: Activity, begin: int, end: int, share: Callable[[Column], float]
 ) -> list[tuple[float, float]]:
-    """Gives the least and the most time in the window that each vCPU spent so."""
+    """Gives the least and the most time in the window that each vCPU spent so. `share` gives at most 1, so
+    a column outside of the window adds nothing."""
     sums = []
+    first = max(0, (begin - activity.begin) // activity.width)
+    last = max(first, -((activity.begin - end) // activity.width))
     for vcpu in activity.vcpus:
         least = most = 0.0
-        for number, column in enumerate(vcpu):
+        for number, column in enumerate(vcpu[first:last], first):
             at = activity.begin + number * activity.width
             until = min(at + activity.width, activity.end)
             inside = max(0, min(until, end) - max(at, begin))

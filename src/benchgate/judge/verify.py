@@ -50,7 +50,7 @@ from benchgate.judge.cpu_use import may_sleep
 from benchgate.judge.metrics import computed, without_value
 from benchgate.judge.noise import NOT_KNOWN, disturbance, excess, is_judged
 from benchgate.judge.oracles.oracle import ORACLES, check_answers, reported
-from benchgate.judge.run_files import ARGV, RunFiles, read_console
+from benchgate.judge.run_files import ARGV, RunFiles
 from benchgate.judge.wire import MAX_HZ, Transcript
 
 INSN_UNIT = "insn"
@@ -78,23 +78,33 @@ def verify_on(
 
     `exploration`: how its vCPUs must have been stalled; then the result is for whoever explores. None: it may
     be a sample, so an explored run is refused."""
+    return verify_files(RunFiles(run), workload, system, rule, exploration)
+
+
+def verify_files(
+    files: RunFiles,
+    workload: Workload,
+    system: System,
+    rule: VoidRule = NO_RULE,
+    exploration: Exploration | None = None,
+) -> VerifiedRun:
+    """Does the same for a run whose files somebody reads on."""
     try:
-        return _verified_on(run, workload, system, rule, exploration)
+        return _verified_on(files, workload, system, rule, exploration)
     except OracleError:
         raise
     except VerifyError as error:
         ours = system.boot.initrd == WORKLOAD_INITRD
-        more = hint(run, read_console(run), str(error), system) if ours else ""
+        more = hint(files.run, files.console, str(error), system) if ours else ""
         if not more:
             raise
         raise type(error)(f"{error}{more}") from error
 
 
 def _verified_on(
-    run: RawRun, workload: Workload, system: System, rule: VoidRule, exploration: Exploration | None
+    files: RunFiles, workload: Workload, system: System, rule: VoidRule, exploration: Exploration | None
 ) -> VerifiedRun:
-    codes = None if system.end.by is EndBy.KILL else system.end.exit_codes
-    files = RunFiles(run)
+    run, codes = files.run, None if system.end.by is EndBy.KILL else system.end.exit_codes
     if system.result.format is not ResultFormat.BENCH:
         verified = verify_printed(files, workload, system, exit_codes=codes, rule=rule)
         if run.lane is not Lane.INSN and not verified.void:

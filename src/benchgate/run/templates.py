@@ -27,6 +27,7 @@ from queue import SimpleQueue
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import BootError
+from benchgate.base.exploration import Strategy
 from benchgate.base.files import write_json
 from benchgate.base.process import AdoptedProcess, Child, start_time
 from benchgate.base.runs import BootSpec
@@ -77,12 +78,15 @@ def _plugin_word(argv: tuple[str, ...]) -> tuple[int, str]:
 
 
 def key_of(spec: BootSpec, folder: Path, mark: str) -> str:
-    """All runs with this key are forks of one template: they differ in what is given after the fork."""
+    """All runs with this key are forks of one template: they differ in what is given after the fork. The
+    instructions where an exploration looks are known to code that the template translates."""
     place, plugin = _plugin_word(spec.argv)
     options = [word for word in plugin.split(",") if not word.startswith("seed=")]
     argv = (*spec.argv[:place], ",".join(options), *spec.argv[place + 1 :])
     parts = [*argv, "environment", *(f"{name}={value}" for name, value in sorted(spec.environment.items()))]
-    parts += [spec.shape, spec.words, str(spec.host_cpus), str(spec.exploration is not None)]
+    explored = spec.exploration
+    hooked = None if explored is None else (explored.strategy is Strategy.PLACE, explored.places)
+    parts += [spec.shape, spec.words, str(spec.host_cpus), str(hooked)]
     parts += ["" if spec.start is None else spec.start.record.digest]
     text = "\0".join(parts).replace(str(folder), "{run}").replace(mark, "{mark}")
     return hashlib.sha256(text.encode()).hexdigest()

@@ -52,6 +52,15 @@ def test_other_runs_do_not(other: BootSpec) -> None:
     assert key_of(other, ONE, MARK) != key_of(spec(), ONE, MARK)
 
 
+def test_runs_that_are_stalled_at_other_places_do_not() -> None:
+    sync = usual(Strategy.SYNC, 1)
+    one, other = (replace(spec(), exploration=sync.at_places([at], 1, 1, 200, 300)) for at in (16, 32))
+    explored = replace(spec(), exploration=sync)
+    assert len({key_of(each, ONE, MARK) for each in (one, other, explored)}) == 3
+    again = replace(spec(), exploration=replace(sync, seed=2))
+    assert key_of(again, ONE, MARK) == key_of(explored, ONE, MARK)
+
+
 def test_a_template_has_a_folder_and_a_mark_of_its_own_and_a_socket() -> None:
     made = template_spec(spec(), ONE, MARK, Path("/tmp/template"), ANOTHER)
     assert not [word for word in (*made.argv, made.words) if MARK in word or "/s/runs" in word]

@@ -41,7 +41,7 @@ from benchgate.base.workload.witness import (
     of_program,
 )
 from benchgate.base.workload.workloads import Workload
-from benchgate.insn.counts import PROGRAMS, RETURNS, TOTAL, WHOLE, WORK
+from benchgate.insn.counts import PROGRAMS, RETURNS, TOTAL, WHOLE, WORK, CountedSpan
 from benchgate.insn.counts import witnessed as counts_by_name
 from benchgate.insn.memory_log import TOUCHED, WINDOW
 from benchgate.judge.accounts.threads.worker_sleeps import WorkerSleeps, worker_sleeps
@@ -62,6 +62,7 @@ class RunNames:
     ) -> None:
         self.found, self.files, self.workload, self.system = verified_run, files, workload, system
         self._params = dict(verified_run.run.cell.params)
+        self._by_window: dict[str, Mapping[str, int]] = {}
 
     def value(self, name: str) -> Fraction:
         if name in self._params:
@@ -168,7 +169,7 @@ class RunNames:
             raise UnseenError("its clock's log does not count the whole run (an earlier version)")
         if span is None:
             raise UnseenError(f"its guest marks no {window} window")
-        known = counts_by_name(span.vcpus, self._calls)
+        known = self._counts(window, span)
         if counted := of_program(name):
             name = f"{EVENTS}{counted[-1][0]}"
         if name not in known:
@@ -177,6 +178,11 @@ class RunNames:
                 f"system {plain_name(self.system.name)} names no `{name}` ({place} in its YAML)"
             )
         return known[name]
+
+    def _counts(self, window: str, span: CountedSpan) -> Mapping[str, int]:
+        if window not in self._by_window:
+            self._by_window[window] = counts_by_name(span.vcpus, self._calls)
+        return self._by_window[window]
 
     @cached_property
     def _calls(self) -> Mapping[str, int]:

@@ -27,13 +27,12 @@ from benchgate.explore.kernel_report import kernel_report
 from benchgate.explore.switch import place
 from benchgate.explore.trouble import RunObservation, settled
 from benchgate.insn.log import ClockLog
-from benchgate.insn.log_reader import read_log
 from benchgate.insn.symbols import Symbols, read_symbols
 from benchgate.judge import verify
 from benchgate.judge.checks import smoke_check
 from benchgate.judge.checks.balance import check_balance
 from benchgate.judge.oracles.oracle import ORACLES, require_loadable
-from benchgate.judge.run_files import read_console
+from benchgate.judge.run_files import RunFiles
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell
@@ -42,7 +41,7 @@ from benchgate.run import parallel
 from benchgate.run.argv import BootOptions
 from benchgate.run.attempt import RunRequest
 from benchgate.run.console import ConsoleLimits
-from benchgate.run.record import clock_log, load
+from benchgate.run.record import load
 from benchgate.run.runner import LocalRunner, Runner, execute_ahead
 from benchgate.session import fleets
 from benchgate.session.exploration.loop import ExplorationBench, ExplorationJob, MakerResult, Open
@@ -180,23 +179,26 @@ class GuestMaker:
 
     def _made(self, job: ExplorationJob, raw: RawRun) -> RunObservation:
         planned, work_ns, reason, unused = job.planned, None, "", False
+        files = RunFiles(raw)
         try:
             if planned.cell.is_smoke and planned.system.smoke:
                 reason = smoke_check.problem(raw, planned.system, planned.system.smoke)
             else:
-                run = verify.verify_on(raw, planned.workload, planned.system, exploration=job.exploration)
+                run = verify.verify_files(
+                    files, planned.workload, planned.system, exploration=job.exploration
+                )
                 work_ns = window_ns(run)
         except OracleError as error:
             raise HostError(f"{raw.folder.name} could not be judged: {error}") from error
         except VerifyError as error:
             reason = visible(str(error)).replace(visible(f"{raw.folder}/"), "")
             unused = isinstance(error, UnusedCpuError)
-        lines = _lines(raw)
+        lines = _lines(files)
         report = kernel_report(lines) if planned.system.boot.is_linux else ()
         last = lines[-LAST_LINES:]
         made = RunObservation(raw.ending, reason, work_ns, last_lines=last, report=report, unused=unused)
         try:
-            return self._with_clock(made, planned, read_log(clock_log(raw.folder)))
+            return self._with_clock(made, planned, files.clock_log)
         except VerifyError as error:
             return made if made.reason else replace(made, reason=visible(str(error)))
 
@@ -238,10 +240,10 @@ def unbalanced(log: ClockLog) -> str:
     return ""
 
 
-def _lines(raw: RawRun) -> tuple[str, ...]:
+def _lines(files: RunFiles) -> tuple[str, ...]:
     """The lines of its console that are not blank."""
     try:
-        text = plain(read_console(raw))
+        text = plain(files.console)
     except VerifyError:
         return ()
     return tuple(one_line(line) for line in text.split(b"\n") if line.strip())

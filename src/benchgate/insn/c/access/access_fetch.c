@@ -7,6 +7,7 @@
 
 #include "journal.h"
 #include "ram.h"
+#include "rehearsal.h"
 
 #include <string.h>
 
@@ -107,7 +108,7 @@ void access_block(struct qemu_plugin_tb *tb, size_t instructions) {
     uint64_t last = ACCESS_NO_LINE, last_page = ACCESS_NO_LINE, count = 0;
     for (size_t i = 0; i < instructions; i++) {
         const struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-        void *host = qemu_plugin_insn_haddr(insn);
+        const void *host = rehearsal_host(qemu_plugin_insn_haddr(insn));
         uint64_t at = host ? physical(host) : RAM_NOWHERE;
         if (at == RAM_NOWHERE)
             continue;

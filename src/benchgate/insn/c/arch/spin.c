@@ -31,17 +31,19 @@ static struct spin judge(const struct arch *arch, const struct arch_insn *insns,
     return (struct spin){clock ? SPIN_ON_CLOCK : loads ? SPIN_ON_MEMORY : SPIN_ON_NOTHING, count};
 }
 
-struct spin spin_follow(const struct arch *arch, struct spin_trail *trail, uint64_t start,
-                        const struct arch_insn *insn) {
+void spin_add(struct spin_trail *trail, uint64_t start, const struct arch_insn *insn) {
     if (start != trail->end)
         trail->count = 0;
     if (trail->count == SPIN_MOST)
         memmove(trail->insns, trail->insns + 1, --trail->count * sizeof *insn);
     trail->insns[trail->count++] = *insn;
     trail->end = start + insn->length;
+}
+
+struct spin spin_closed(const struct arch *arch, const struct spin_trail *trail) {
     bool conditional;
     int64_t by;
-    if (!arch->jump(insn, &conditional, &by))
+    if (!trail->count || !arch->jump(&trail->insns[trail->count - 1], &conditional, &by))
         return (struct spin){0};
     for (size_t first = trail->count; by < 0 && first-- > 0;) {
         by += (int64_t)trail->insns[first].length;

@@ -25,8 +25,9 @@ struct spin {
     size_t instructions; // in one iteration
 };
 
-// Adds the instruction at `start`. The result says whether it closes a loop that only waits.
-struct spin spin_follow(const struct arch *arch, struct spin_trail *trail, uint64_t start,
-                        const struct arch_insn *insn);
+void spin_add(struct spin_trail *trail, uint64_t start,
+              const struct arch_insn *insn); // the instruction at `start`
+// Whether the last instruction closes a loop that only waits.
+struct spin spin_closed(const struct arch *arch, const struct spin_trail *trail);
 
 #endif

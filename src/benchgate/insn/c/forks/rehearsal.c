@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "rehearsal.h"
 
+#include "access.h"
+#include "divert.h"
 #include "journal.h"
 
 #include <dlfcn.h>
@@ -8,217 +10,359 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 static bool is_fork;
-static unsigned met; // blocks of the template to which this fork came
-
-void rehearsal_forked(void) {
-    is_fork = true;
-}
+static unsigned met, asked; // blocks of the template that this fork took, of those that it needed
 
 void rehearsal_report(void) {
-    if (is_fork)
-        journal_line("host rehearsed %u", met);
+    if (!is_fork)
+        return;
+    journal_line("host translations %u", asked);
+    journal_line("host rehearsed %u", met);
 }
 
 #if INSN_API >= 3
 
 #define SLOTS (1u << 17) // a power of two
 #define PROBES 64
+#define MOST_NOTES (SLOTS / 2)
+#define ARENA (16u << 20) // bytes for notes
 #define MOST_BYTES 512
-#define JUMP_BYTES 14 // jmp *0(%rip), and the address behind it
-#define CODE_BYTES 64
-#define PRIVILEGE 3     // the bits of the CPU's state in which its privilege is; 0: the kernel
-#define KNOWN (1ull << 32)
-#define PATIENCE 100000 // looks, 200 us apart
+#define BEFORE                                                                                               \
+    4 // bytes before a block: the instruction after which it begins may be looked at (operations.c)
+#define LONGEST 15 // bytes of an instruction: that behind a block decides whether the block ends there
+#define PAGE 4096u
+#define NEIGHBOUR (64u << 10) // bytes: what is further away is in another region
+#define PATIENCE 100000       // looks, 200 us apart
+#define NOWHERE UINT64_MAX
 
-// QEMU's, as in its sources of these versions. `struct cpu` is its CPUState.
+// QEMU's, as in its sources of these versions. `struct cpu` is its CPUState, `struct env` that of an x86 CPU.
 struct cpu;
-typedef void *translator(struct cpu *cpu, uint64_t pc, uint64_t base, uint32_t state, uint32_t flags);
-typedef void *finder(const void *table, const void *wanted, uint32_t hash, void *is_equal);
-static struct {
-    translator *gen_code;
-    finder *find;
-    struct cpu *(*get_cpu)(int);
-    void (*run_on_cpu)(struct cpu *, void (*work)(struct cpu *, void *), void *);
-    int (*read_memory)(struct cpu *, uint64_t, void *, size_t, bool);
-    uint32_t (*flags)(struct cpu *);
-    void (*forget_addresses)(struct cpu *);
-} qemu;
-static const char *const names[] = {"tb_gen_code",         "qht_lookup_custom", "qemu_get_cpu", "async_run_on_cpu",
-                                    "cpu_memory_rw_debug", "curr_cflags",       "tlb_flush"};
-
-// The begin of what QEMU's translator gives.
+struct env {
+    uint64_t registers[16], pc, eflags, condition[3];
+    uint32_t condition_kind, direction, hflags;
+};
+#define IN_EFLAGS                                                                                            \
+    0x73100u         // what of a block's state is kept there, and the rest in hflags: RF, VM, AC, IOPL, TF
+#define PRIVILEGE 3u // of hflags; 0: the kernel
 struct block {
     uint64_t pc, base;
     uint32_t state, flags;
+    uint16_t size, instructions;
+    const void *code;
+    size_t code_size;
+    uintptr_t next_in_page[2];
+    uint64_t page[2];
+    uint32_t lock;
+    uint16_t jump[2], jump_code[2]; // NO_JUMP: there is none
+    uintptr_t jump_to[2], jumps_here, next_jump[2], jumps[2];
 };
+#define NO_JUMP 0xffff
+#define UNLINKED 0x4000u // in flags
+static struct {
+    struct block *(*translate)(struct cpu *cpu, uint64_t pc, uint64_t base, uint32_t state, uint32_t flags);
+    uint64_t (*fetch)(struct env *env, uint64_t pc, void **host);
+    struct cpu *(*get_cpu)(int);
+    void (*run_on_cpu)(struct cpu *, void (*work)(struct cpu *, void *), void *);
+    uint32_t (*flags)(struct cpu *);
+    void (*lock_page)(uint64_t);
+    struct block *(*link)(struct block *);
+    void (*reset_jump)(struct block *, int);
+    void (*unlink)(struct block *, uint64_t page);
+    void (*on_flush)(uint64_t id, void (*flushed)(uint64_t id));
+} qemu;
+static const char *const names[] = {"tb_gen_code",        "get_page_addr_code_hostp",
+                                    "qemu_get_cpu",       "async_run_on_cpu",
+                                    "curr_cflags",        "tb_lock_page0",
+                                    "tb_link_page",       "tb_reset_jump",
+                                    "tb_phys_invalidate", "qemu_plugin_register_flush_cb"};
 
-struct entry {
-    _Atomic uint64_t key; // 0: nobody has taken the slot
-    _Atomic bool complete;
-    bool done; // the template's own
-    uint16_t size;
+// A block that a fork translated. `bytes` begin `before` bytes before it, and end behind it or with its page.
+struct note {
+    uint64_t pc, base, at; // at: in QEMU's numbers of the guest's memory
+    const uint8_t *host;   // the same place, in each fork
     uint32_t state, flags;
-    uint64_t pc, base, digest;
+    uint16_t size, kept, before;
+    struct spin spin;
+    uint8_t bytes[];
 };
 
+// In memory that the template and all its forks share.
 struct table {
-    _Atomic unsigned entries; // that are complete
-    _Atomic uint64_t usual;   // KNOWN, and the state of CPU 0 at the first block of the first fork
-    struct entry entry[SLOTS];
+    _Atomic unsigned used, notes,
+        complete;                       // bytes of the arena; notes that were begun; notes that are complete
+    _Atomic uint64_t key[SLOTS];        // of each note; 0: nobody has taken the slot
+    _Atomic uint32_t place[MOST_NOTES]; // of a note in the arena, and 1; 0: it is not complete
+    _Alignas(16) uint8_t arena[ARENA];
 };
 
-static struct table *table;  // NULL: nothing is rehearsed
-static translator *original; // QEMU's translator, past the jump
-static finder *found_by;     // and what it finds a block by
-static unsigned known; // entries of the table, in the template
+// What the template translated, and has not linked. A fork has its own copy.
+struct prepared {
+    const struct note *note;
+    struct block *block;
+    uint64_t pc; // of the note
+    struct blocks_tail tail;
+};
+
+static struct table *table;         // NULL: nothing is rehearsed
+static struct prepared *all[SLOTS]; // by place_of
+static bool is_done[MOST_NOTES];    // in the template
+static unsigned known;              // complete notes, in the template
 static _Atomic bool finished;
-static bool rehearses; // the template translates for its forks
+static uintptr_t prepared_from, prepared_to; // in QEMU's memory for translated code
+static size_t env_at;                        // in a CPU; 0: not seen yet
+static const struct note *rehearsed;         // what the template translates for its forks
+static struct {
+    struct env *env;
+    uint32_t hflags;
+    uint64_t eflags;
+} replaced; // while it does
 static _Thread_local struct {
-    size_t size;
-    uint64_t digest;
+    struct cpu *cpu; // for which it is translated
+    bool is_judged;
+    struct spin spin;
     struct blocks_tail tail;
 } seen; // the block that this thread translates
 
-// What was translated in the template, by the address of QEMU's block.
-static struct rehearsed {
-    const void *block;
-    struct blocks_tail *tail; // NULL: the fork has come to it
-} rehearsed[SLOTS];
-
-static struct rehearsed *place_of(const void *block) {
-    size_t at = ((uintptr_t)block >> 6) * 0x9e3779b97f4a7c15 >> 40;
-    while (rehearsed[at & (SLOTS - 1)].block && rehearsed[at & (SLOTS - 1)].block != block)
-        at++;
-    return &rehearsed[at & (SLOTS - 1)];
+static size_t place_of(uint64_t pc, uint32_t state) {
+    return (pc ^ (uint64_t)state << 32) * 0x9e3779b97f4a7c15 >> 40;
 }
 
-// QEMU's translator takes most of the CPU's state from its argument, and some from the CPU itself, such as whether the
-// kernel may access its program's memory. So only blocks are rehearsed for whose state that of CPU 0 at rest will do.
-static bool is_usual(struct cpu *cpu, uint32_t state, uint32_t flags) {
-    return (KNOWN | state) == atomic_load(&table->usual) && (state & PRIVILEGE) == 0 && flags == qemu.flags(cpu);
+bool rehearsal_level(bool *is_user) {
+    if (rehearsed)
+        *is_user = (rehearsed->state & PRIVILEGE) == PRIVILEGE;
+    return rehearsed != NULL;
+}
+
+bool rehearsal_read(uint64_t address, void *into, size_t size, bool *is_there) {
+    if (!rehearsed)
+        return false;
+    uint64_t from = address - (rehearsed->pc - rehearsed->before);
+    *is_there = from <= rehearsed->kept && size <= rehearsed->kept - from;
+    memset(into, 0, size);
+    if (*is_there)
+        memcpy(into, rehearsed->bytes + from, size);
+    return true;
+}
+
+const void *rehearsal_host(const void *host) {
+    return rehearsed && host
+               ? rehearsed->host + ((const uint8_t *)host - rehearsed->bytes - rehearsed->before)
+               : host;
+}
+
+struct spin rehearsal_spin(const struct blocks_tail *tail) {
+    if (rehearsed) {
+        seen.tail = *tail;
+        return rehearsed->spin;
+    }
+    if (!seen.is_judged)
+        seen.spin = blocks_spin(tail);
+    seen.is_judged = false;
+    return seen.spin;
 }
 
 // ---- in a fork
 
-static uint64_t mixed(uint64_t digest, const uint8_t *bytes, size_t size) {
+// It will write into nearly all that is prepared, so the host copies it at once, and not page by page.
+void rehearsal_forked(void) {
+    is_fork = true;
+    uintptr_t first = prepared_from & ~(uintptr_t)(PAGE - 1);
+    if (first)
+        (void)madvise((void *)first, prepared_to - first,
+                      MADV_POPULATE_WRITE); // else they are copied when written
+}
+
+static uint64_t mixed(uint64_t digest, const void *data, size_t size) {
+    const uint8_t *bytes = data;
     for (size_t i = 0; i < size; i++)
         digest = (digest ^ bytes[i]) * 0x100000001b3;
     return digest;
 }
 
-#define NOTHING 0xcbf29ce484222325 // the digest of no bytes
-
-static bool jumps_back(const struct blocks_tail *tail) {
-    bool conditional;
-    int64_t by;
-    return tail->count && blocks_arch->jump(&tail->insns[tail->count - 1], &conditional, &by) && by < 0 &&
-           tail->end + (uint64_t)by < tail->begin;
+static struct env *env_of(struct cpu *cpu) {
+    return (struct env *)(void *)((char *)cpu + env_at);
 }
 
-bool rehearsal_block(struct qemu_plugin_tb *tb, size_t instructions, const struct blocks_tail *tail) {
-    if (rehearses)
-        seen.tail = *tail;
-    seen.size = 0;
-    seen.digest = NOTHING;
-    for (size_t i = 0; i < instructions && is_fork && table && !jumps_back(tail); i++) {
-        uint8_t bytes[16];
-        size_t size = qemu_plugin_insn_data(qemu_plugin_tb_get_insn(tb, i), bytes, sizeof bytes);
-        seen.digest = mixed(seen.digest, bytes, size);
-        seen.size += size;
-    }
-    return rehearses;
+// Whether a block for this state can be translated in the template.
+static bool is_usual(struct cpu *cpu, uint64_t pc, uint32_t state, uint32_t flags) {
+    const struct env *env = env_of(cpu);
+    return env_at && env->pc == pc && (env->hflags | (env->eflags & IN_EFLAGS)) == state &&
+           flags == qemu.flags(cpu);
 }
 
-static void note(uint64_t pc, uint64_t base, uint32_t state, uint32_t flags) {
-    uint64_t key = (seen.digest ^ pc * 0x9e3779b97f4a7c15 ^ (uint64_t)state << 32 ^ base ^ flags) | 1;
+static void write_note(const struct block *block, const struct note *about, const uint8_t *bytes) {
+    unsigned size = (unsigned)(sizeof *about + about->kept + 15) & ~15u;
+    unsigned number = atomic_fetch_add(&table->notes, 1), at = atomic_fetch_add(&table->used, size);
+    if (number >= MOST_NOTES || at > ARENA - size)
+        return;
+    struct note *n = (struct note *)(void *)(table->arena + at);
+    *n = *about;
+    n->base = block->base;
+    n->at = block->page[0];
+    n->state = block->state;
+    n->flags = block->flags;
+    memcpy(n->bytes, bytes, n->kept);
+    atomic_store(&table->place[number], at + 1);
+    atomic_fetch_add(&table->complete, 1);
+}
+
+static void note(const struct block *block, uint64_t pc, const uint8_t *host) {
+    unsigned offset = pc % PAGE, end = offset + block->size + LONGEST;
+    struct note about = {.pc = pc, .size = block->size, .host = host};
+    about.before = offset < BEFORE ? 0 : BEFORE;
+    about.spin = seen.spin;
+    about.kept = (uint16_t)((end < PAGE ? end : PAGE) - offset + about.before);
+    if (block->size > MOST_BYTES || offset + block->size > PAGE || atomic_load(&table->used) > ARENA - PAGE ||
+        atomic_load(&table->notes) >= MOST_NOTES || (!about.before && (block->state & PRIVILEGE)))
+        return;
+    uint64_t key = mixed(0xcbf29ce484222325, host - about.before, about.kept);
+    key = mixed(key, &about.spin.on, sizeof about.spin.on) ^ about.spin.instructions << 9;
+    key ^= access_charges() ? block->page[0] << 20 : 0;
+    key = (key ^ pc * 0x9e3779b97f4a7c15 ^ (uint64_t)block->state << 32 ^ block->base ^ block->flags) | 1;
     for (unsigned i = 0; i < PROBES; i++) {
-        struct entry *e = &table->entry[((key >> 40) + i) & (SLOTS - 1)];
+        size_t at = ((key >> 40) + i) & (SLOTS - 1);
         uint64_t was = 0;
-        if (atomic_compare_exchange_strong(&e->key, &was, key)) {
-            e->size = (uint16_t)seen.size;
-            e->state = state;
-            e->flags = flags;
-            e->pc = pc;
-            e->base = base;
-            e->digest = seen.digest;
-            atomic_store(&e->complete, true);
-            atomic_fetch_add(&table->entries, 1);
-            return;
-        }
-        if (was == key)
+        if (atomic_compare_exchange_strong(&table->key[at], &was, key))
+            write_note(block, &about, host - about.before);
+        if (!was || was == key)
             return;
     }
+}
+
+// As QEMU does with one that it has just translated.
+static struct block *link_at(struct block *block, uint64_t at) {
+    block->flags &= ~UNLINKED;
+    block->page[0] = at;
+    block->page[1] = NOWHERE;
+    block->jumps_here = 0;
+    for (int i = 0; i < 2; i++) {
+        block->next_jump[i] = block->jumps[i] = 0;
+        if (block->jump[i] != NO_JUMP)
+            qemu.reset_jump(block, i);
+    }
+    qemu.lock_page(at);
+    struct block *linked = qemu.link(block);
+    if (linked != block)
+        block->flags |= UNLINKED;
+    return linked;
+}
+
+// One that the template has translated, of the same bytes, for the same state, and as much of a loop that
+// waits; on a machine with memory also at the same place. Whether it closes such a loop depends on those that
+// the guest came to before, so each is judged here (spin.h).
+static struct block *prepared(const struct block *wanted, const uint8_t *host, uint64_t at) {
+    size_t place = place_of(wanted->pc, wanted->state);
+    for (struct prepared *p; (p = all[place & (SLOTS - 1)]); place++) {
+        const struct note *n = p->note;
+        bool is_asked = p->pc == wanted->pc && n->state == wanted->state && n->base == wanted->base &&
+                        p->block->flags == (wanted->flags | UNLINKED) && (!access_charges() || n->at == at);
+        if (!is_asked || memcmp(host - n->before, n->bytes, n->kept) != 0)
+            continue;
+        if (!seen.is_judged)
+            seen.spin = blocks_spin(&p->tail);
+        seen.is_judged = true;
+        if (n->spin.on == seen.spin.on && n->spin.instructions == seen.spin.instructions)
+            return link_at(p->block, at);
+    }
+    return NULL;
 }
 
 // Is called in place of QEMU's translator.
-static void *translating(struct cpu *cpu, uint64_t pc, uint64_t base, uint32_t state, uint32_t flags) {
-    seen.size = 0;
-    const struct block *block = original(cpu, pc, base, state, flags);
-    uint64_t none = 0;
-    if (is_fork) // it may have the address of one that was forgotten
-        place_of(block)->tail = NULL;
-    if (is_fork && table && cpu == qemu.get_cpu(0))
-        atomic_compare_exchange_strong(&table->usual, &none, KNOWN | state);
-    if (is_fork && table && seen.size && seen.size <= MOST_BYTES && is_usual(cpu, state, flags) && block->base == base &&
-        block->state == state && block->flags == flags)
-        note(pc, base, state, flags);
-    return (void *)block;
+static struct block *translating(struct cpu *cpu, uint64_t pc, uint64_t base, uint32_t state,
+                                 uint32_t flags) {
+    void *host = NULL;
+    seen.cpu = cpu;
+    seen.is_judged = false;
+    asked += is_fork;
+    if (!is_fork || !is_usual(cpu, pc - base, state, flags))
+        return qemu.translate(cpu, pc, base, state, flags);
+    uint64_t at = qemu.fetch(env_of(cpu), pc, &host);
+    const struct block wanted = {.pc = pc, .base = base, .state = state, .flags = flags};
+    struct block *block = at == NOWHERE ? NULL : prepared(&wanted, host, at);
+    if (block) {
+        met++;
+        return block;
+    }
+    block = qemu.translate(cpu, pc, base, state, flags);
+    if (at != NOWHERE && block->page[0] == at && block->page[1] == NOWHERE && block->flags == flags)
+        note(block, pc, host);
+    return block;
 }
 
-// Is called in place of QEMU's search for a block.
-static void *finding(const void *blocks, const void *wanted, uint32_t hash, void *is_equal) {
-    void *block = found_by(blocks, wanted, hash, is_equal);
-    struct rehearsed *r = block && is_fork ? place_of(block) : NULL;
-    if (r && r->tail) {
-        struct spin spin = blocks_spin(r->tail), alone = blocks_spin_alone(r->tail);
-        if (spin.on != alone.on || spin.instructions != alone.instructions)
-            journal_refuse("a block that was translated for all forks closes a loop of this one");
-        r->tail = NULL;
-        met++;
-    }
-    return block;
+// Nothing that was translated is there any more.
+static void flushed(uint64_t id) {
+    (void)id;
+    memset(all, 0, sizeof all);
 }
 
 // ---- in the template
 
-static void keep(const void *block) {
-    struct rehearsed *r = place_of(block);
-    r->block = block;
-    r->tail = malloc(sizeof *r->tail);
-    if (!r->tail)
-        abort();
-    *r->tail = seen.tail;
+// Is called in place of QEMU's look at the memory from which it translates. The bytes are those of the note,
+// and so is the state of the CPU: QEMU's translator takes some of it from the CPU itself.
+static uint64_t fetching(struct env *env, uint64_t pc, void **host) {
+    if (!env_at && seen.cpu)
+        env_at = (size_t)((char *)env - (char *)seen.cpu);
+    if (!rehearsed)
+        return qemu.fetch(env, pc, host);
+    if (pc != rehearsed->pc)
+        return NOWHERE;
+    replaced.env = env;
+    replaced.hflags = env->hflags;
+    replaced.eflags = env->eflags;
+    env->hflags = rehearsed->state & ~IN_EFLAGS;
+    env->eflags = (env->eflags & ~(uint64_t)IN_EFLAGS) | (rehearsed->state & IN_EFLAGS);
+    *host = (void *)(uintptr_t)(rehearsed->bytes + rehearsed->before);
+    return rehearsed->at;
 }
 
-// What a fork wrote may be anything. So the block is translated only if its instructions are here.
-static void translate(struct cpu *cpu, struct entry *e) {
-    uint8_t bytes[MOST_BYTES];
-    e->done = true;
-    if (e->size <= MOST_BYTES && is_usual(cpu, e->state, e->flags) &&
-        qemu.read_memory(cpu, e->pc, bytes, e->size, false) == 0 && mixed(NOTHING, bytes, e->size) == e->digest)
-        keep(original(cpu, e->pc, e->base, e->state, e->flags));
+static void keep(const struct note *n, struct block *block) {
+    struct prepared *p = malloc(sizeof *p);
+    if (!p)
+        abort();
+    *p = (struct prepared){n, block, n->pc, seen.tail};
+    size_t place = place_of(n->pc, n->state);
+    while (all[place & (SLOTS - 1)])
+        place++;
+    all[place & (SLOTS - 1)] = p;
+    if (!prepared_from)
+        prepared_from = prepared_to = (uintptr_t)block;
+    if ((uintptr_t)block - prepared_to < NEIGHBOUR)
+        prepared_to = (uintptr_t)block->code + block->code_size;
+}
+
+static void prepare(struct cpu *cpu, const struct note *n) {
+    rehearsed = n;
+    struct block *block = qemu.translate(cpu, n->pc, n->base, n->state, n->flags);
+    rehearsed = NULL;
+    replaced.env->hflags = replaced.hflags;
+    replaced.env->eflags = replaced.eflags;
+    if (block->page[0] != n->at)
+        return;
+    qemu.unlink(block, NOWHERE);
+    if (block->size == n->size)
+        keep(n, block);
 }
 
 static void work(struct cpu *cpu, void *unused) {
     (void)unused;
-    rehearses = true;
-    for (unsigned i = 0; i < SLOTS; i++)
-        if (atomic_load(&table->entry[i].complete) && !table->entry[i].done)
-            translate(cpu, &table->entry[i]);
-    rehearses = false;
-    qemu.forget_addresses(cpu); // a restored CPU has looked nothing up
+    unsigned notes = atomic_load(&table->notes);
+    for (unsigned i = 0; i < notes && i < MOST_NOTES;
+         i++) { // as the guest came to them: neighbours in memory
+        uint32_t place = atomic_load(&table->place[i]);
+        if (place && !is_done[i])
+            prepare(cpu, (const struct note *)(void *)(table->arena + place - 1));
+        is_done[i] = place != 0;
+    }
     atomic_store(&finished, true);
 }
 
 bool rehearsal_translate(void) {
-    unsigned entries = table ? atomic_load(&table->entries) : 0;
-    if (entries == known)
+    unsigned notes = table ? atomic_load(&table->complete) : 0;
+    if (notes == known)
         return true;
-    known = entries;
+    known = notes;
     atomic_store(&finished, false);
     qemu.run_on_cpu(qemu.get_cpu(0), work, NULL);
     for (int look = 0; look < PATIENCE && !atomic_load(&finished); look++)
@@ -226,73 +370,58 @@ bool rehearsal_translate(void) {
     return atomic_load(&finished);
 }
 
-// ---- the jump
+// ---- the setup
 
-// The length of an instruction with which a function begins, and that does the same at any place; 0: it is another one.
-static unsigned movable(const uint8_t *code) {
-    unsigned rex = (code[0] & 0xf0) == 0x40;
-    if (memcmp(code, "\xf3\x0f\x1e\xfa", 4) == 0) // endbr64
-        return 4;
-    if ((code[rex] & 0xf8) == 0x50) // push
-        return rex + 1;
-    return code[rex] == 0x89 && code[rex + 1] >> 6 == 3 ? rex + 2 : 0; // mov of registers
-}
-
-static void write_jump(uint8_t *at, const void *to) {
-    memcpy(at, "\xff\x25\0\0\0\0", 6);
-    memcpy(at + 6, &to, sizeof to);
-}
-
-// The calls of `site` come to `to` from now on; gives what they came to before.
-static void *divert(uint8_t *site, const void *to) {
-    unsigned length = 0;
-    for (unsigned next; length < JUMP_BYTES; length += next)
-        if (!(next = movable(site + length)))
-            return NULL;
-    uint8_t *moved = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (moved == MAP_FAILED)
-        return NULL;
-    memcpy(moved, site, length);
-    write_jump(moved + length, site + length);
-    uint8_t *page = (uint8_t *)((uintptr_t)site & ~4095ul);
-    if (syscall(SYS_mprotect, moved, CODE_BYTES, PROT_READ | PROT_EXEC) != 0 ||
-        syscall(SYS_mprotect, page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
-        return NULL;
-    write_jump(site, to);
-    syscall(SYS_mprotect, page, 8192, PROT_READ | PROT_EXEC);
-    return moved;
-}
-
-void rehearsal_setup(const char *target, int api) {
+void rehearsal_setup(const char *target, int api, uint64_t id) {
     void *found[sizeof names / sizeof *names];
     if (api != 4 || strcmp(target, "x86_64") != 0)
         return;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!(found[i] = dlsym(RTLD_DEFAULT, names[i])))
             return;
-    _Static_assert(sizeof found == sizeof qemu, "each function has a name");
-    memcpy(&qemu, found, sizeof qemu);
-    struct table *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct table *shared =
+        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return;
     // If only the first can be diverted, nothing is rehearsed.
-    void *translates = divert(found[0], (const void *)(uintptr_t)translating);
-    memcpy(&original, &translates, sizeof translates);
-    void *finds = translates ? divert(found[1], (const void *)(uintptr_t)finding) : NULL;
-    memcpy(&found_by, &finds, sizeof finds);
-    if (finds)
-        table = shared;
+    void *fetches = divert_calls(found[1], (const void *)(uintptr_t)fetching);
+    found[1] = fetches ? fetches : found[1];
+    void *translates = fetches ? divert_calls(found[0], (const void *)(uintptr_t)translating) : NULL;
+    found[0] = translates ? translates : found[0];
+    _Static_assert(sizeof found == sizeof qemu, "each function has a name");
+    memcpy(&qemu, found, sizeof qemu);
+    if (!translates)
+        return;
+    qemu.on_flush(id, flushed);
+    table = shared;
 }
 
 #else
 
-void rehearsal_setup(const char *target, int api) {
-    (void)target, (void)api;
+void rehearsal_forked(void) {
+    is_fork = true;
 }
 
-bool rehearsal_block(struct qemu_plugin_tb *tb, size_t instructions, const struct blocks_tail *tail) {
-    (void)tb, (void)instructions, (void)tail;
+void rehearsal_setup(const char *target, int api, uint64_t id) {
+    (void)target, (void)api, (void)id;
+}
+
+bool rehearsal_level(bool *is_user) {
+    (void)is_user;
     return false;
+}
+
+bool rehearsal_read(uint64_t address, void *into, size_t size, bool *is_there) {
+    (void)address, (void)into, (void)size, (void)is_there;
+    return false;
+}
+
+const void *rehearsal_host(const void *host) {
+    return host;
+}
+
+struct spin rehearsal_spin(const struct blocks_tail *tail) {
+    return blocks_spin(tail);
 }
 
 bool rehearsal_translate(void) {

@@ -42,13 +42,6 @@ static struct blocks_tail tail_of(const struct qemu_plugin_tb *tb, size_t total)
     return tail;
 }
 
-static struct spin follow(struct spin_trail *trail, const struct blocks_tail *tail) {
-    struct spin found = {0};
-    for (size_t i = 0; i < tail->count; i++)
-        found = spin_follow(blocks_arch, trail, tail->at[i], &tail->insns[i]);
-    return found;
-}
-
 // Finds the block before this one by its end address, because another vCPU may have translated it.
 struct spin blocks_spin(const struct blocks_tail *tail) {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -56,15 +49,12 @@ struct spin blocks_spin(const struct blocks_tail *tail) {
     const size_t many = sizeof trails / sizeof trails[0];
     pthread_mutex_lock(&mutex);
     struct spin_trail trail = trails[tail->begin % many];
-    struct spin found = follow(&trail, tail);
+    for (size_t i = 0; i < tail->count; i++)
+        spin_add(&trail, tail->at[i], &tail->insns[i]);
+    struct spin found = tail->count ? spin_closed(blocks_arch, &trail) : (struct spin){0};
     trails[tail->end % many] = trail;
     pthread_mutex_unlock(&mutex);
     return found;
-}
-
-struct spin blocks_spin_alone(const struct blocks_tail *tail) {
-    struct spin_trail none = {0};
-    return follow(&none, tail);
 }
 
 // The guest reads its clock, and QEMU will ask for the time. The host's TSC is trapped instead (tsc.c).
@@ -100,7 +90,7 @@ void blocks_translated(struct qemu_plugin_tb *tb) {
     uint8_t lengths[BLOCK_MOST];
     size_t total = qemu_plugin_tb_n_insns(tb);
     struct blocks_tail tail = tail_of(tb, total);
-    struct spin spin = rehearsal_block(tb, total, &tail) ? blocks_spin_alone(&tail) : blocks_spin(&tail);
+    struct spin spin = rehearsal_spin(&tail);
     counter_instrument(tb, total, spin);
     polls_block(tb, total, spin);
     profile_block(tb, total);

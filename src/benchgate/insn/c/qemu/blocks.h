@@ -21,6 +21,5 @@ struct blocks_tail {
 // Whether it closes such a loop with the blocks before it, and remembers it for those behind it. Call it in the order in
 // which the guest comes to its blocks for the first time: digits depend on it.
 struct spin blocks_spin(const struct blocks_tail *tail);
-struct spin blocks_spin_alone(const struct blocks_tail *tail); // with no block before it; remembers nothing
 
 #endif

@@ -340,7 +340,7 @@ static void begins(uint64_t seed) {
     write_header(&settings);
 }
 
-static const char *problem(const struct qemu_info *info, struct settings *s) {
+static const char *problem(uint64_t id, const struct qemu_info *info, struct settings *s) {
     const struct arch *arch = arch_of(info->target_name);
     if (!info->system_emulation || !arch)
         return "the plugin supports only qemu-system-x86_64, qemu-system-riscv64 and qemu-system-aarch64";
@@ -363,7 +363,7 @@ static const char *problem(const struct qemu_info *info, struct settings *s) {
     why = requests((unsigned)info->system.smp_vcpus, s);
     if (why || s->forks < 0)
         return why;
-    rehearsal_setup(info->target_name, info->version.cur);
+    rehearsal_setup(info->target_name, info->version.cur, id);
     return forks_setup(s->forks, s->mark, s->out, begins);
 }
 
@@ -372,7 +372,7 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
     for (int i = 0; i < argc; i++)
         if (!option(s, argv[i]))
             return complain("invalid option: ", argv[i]);
-    const char *why = problem(info, s);
+    const char *why = problem(id, info, s);
     if (why)
         return complain("refused: ", why);
     vcpu_count = s->clock.rules.count = (unsigned)info->system.smp_vcpus;

@@ -4,6 +4,7 @@
 
 #include "blocks.h"
 #include "lockstep.h"
+#include "rehearsal.h"
 
 #include <string.h>
 
@@ -122,6 +123,8 @@ uint64_t guest_result(unsigned vcpu) {
 
 bool guest_level(unsigned vcpu, bool *is_user) {
     uint64_t level;
+    if (rehearsal_level(is_user))
+        return true;
     bool is_known = look_at_register(vcpu, LEVEL, &level);
     *is_user = is_known && (level & blocks_arch->level_bits) == blocks_arch->level_user;
     return is_known;
@@ -146,6 +149,8 @@ static const uint8_t *piece(struct reader *r, uint64_t address) {
 bool guest_read(unsigned vcpu, uint64_t address, void *into, size_t size) {
     uint8_t *to = into;
     bool is_mapped = true;
+    if (rehearsal_read(address, into, size, &is_mapped))
+        return is_mapped;
     while (size) {
         size_t offset = address % PIECE, part = PIECE - offset < size ? PIECE - offset : size;
         const uint8_t *from = piece(&readers[vcpu], address - offset);

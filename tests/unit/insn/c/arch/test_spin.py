@@ -28,7 +28,7 @@ class Spin(ctypes.Structure):
 
 def build(folder: Path, change: tuple[str, str] | None = None) -> ctypes.CDLL:
     library = load(folder, "spin", beside=ARCHITECTURES, change=change)
-    library.spin_follow.restype = Spin
+    library.spin_closed.restype = Spin
     return library
 
 
@@ -47,7 +47,8 @@ def judge(library: ctypes.CDLL, code: str, architecture: str = "arch_x86") -> tu
             continue
         raw = bytes.fromhex(word)
         insn = Insn((ctypes.c_uint8 * LONGEST)(*raw), len(raw))
-        spin = library.spin_follow(arch, ctypes.byref(trail), ctypes.c_uint64(at), ctypes.byref(insn))
+        library.spin_add(ctypes.byref(trail), ctypes.c_uint64(at), ctypes.byref(insn))
+        spin = library.spin_closed(arch, ctypes.byref(trail))
         at += len(raw)
     return spin.on, spin.instructions
 
