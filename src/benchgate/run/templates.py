@@ -14,6 +14,7 @@ import hashlib
 import os
 import secrets
 import select
+import shutil
 import socket
 import tempfile
 import threading
@@ -44,9 +45,6 @@ _MOST = 8
 """So many templates are kept. Each holds what QEMU needs for itself, and hardly any of the guest's memory."""
 _ANSWER_S = 180.0
 _LONGEST = 1000
-_OWN_FILES = frozenset(("profile", "events", "stacks", "threads", "sharing"))
-"""The plugin's options for records that have the template's time, or are written by path when QEMU ends."""
-
 Notice = Callable[[str], None]
 
 
@@ -63,8 +61,6 @@ def why_not(spec: BootSpec) -> str:
         return "its memory is examined"
     if spec.ports or "disks" in options:
         return "it has a network or disks, which its template would share"
-    if named := sorted(options & _OWN_FILES):
-        return f"it has records of its own ({named[0]})"
     return ""
 
 
@@ -76,6 +72,13 @@ def _plugin_word(argv: tuple[str, ...]) -> tuple[int, str]:
     return -1, ""
 
 
+def _observed(spec: BootSpec) -> Path | None:
+    """The file in the run's folder that says what of the guest's kernel is observed."""
+    option = "observe="
+    words = _plugin_word(spec.argv)[1].split(",")
+    return next((Path(word.removeprefix(option)) for word in words if word.startswith(option)), None)
+
+
 def key_of(spec: BootSpec, folder: Path, mark: str) -> str:
     """All runs with this key are forks of one template: they differ in what is given after the fork."""
     place, plugin = _plugin_word(spec.argv)
@@ -84,6 +87,8 @@ def key_of(spec: BootSpec, folder: Path, mark: str) -> str:
     parts = [*argv, "environment", *(f"{name}={value}" for name, value in sorted(spec.environment.items()))]
     parts += [spec.shape, spec.words, str(spec.host_cpus), str(spec.exploration is not None)]
     parts += ["" if spec.start is None else spec.start.record.digest]
+    if (observed := _observed(spec)) is not None:
+        parts.append(observed.read_text(encoding="ascii"))
     text = "\0".join(parts).replace(str(folder), "{run}").replace(mark, "{mark}")
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -270,6 +275,8 @@ def _make(spec: BootSpec, folder: Path, mark: str) -> _Template:
         own_mark = secrets.token_hex(len(mark))[: len(mark)]
         with theirs:
             wanted = template_spec(spec, folder, mark, own, own_mark)
+            if (observed := _observed(spec)) is not None:
+                shutil.copyfile(observed, own / observed.name)
             begun = started(wanted, own, mark=own_mark, limits=ConsoleLimits(), own={SOCKET: theirs.fileno()})
             running = stack.enter_context(begun)
         running.prepare()

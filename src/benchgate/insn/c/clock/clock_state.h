@@ -46,6 +46,8 @@ void clock_unlock(void); // also wakes the threads that were released since cloc
 void clock_release(unsigned vcpu);
 void clock_wake_main(void);
 bool clock_is_halted(void); // every vCPU; call with the lock held
+void clock_guest_begins(void); // with the lock held
+void clock_tell_halt(unsigned vcpu); // whether it is halted now, to the record of threads; with the lock held
 
 // ---- clock_vcpu.c
 

@@ -16,6 +16,7 @@
 #include "blocks.h"
 #include "clock.h"
 #include "explore.h"
+#include "forks.h"
 #include "journal.h"
 
 #include <stdio.h>
@@ -109,13 +110,11 @@ void delays_appear(unsigned c) {
         aim(c);
 }
 
-const char *delays_again(const char *folder) {
-    char path[1024];
+const char *delays_again(void) {
     unsigned vcpus = explore.vcpus;
     if (!on)
         return NULL;
-    snprintf(path, sizeof path, "%s%s", folder, strrchr(file, '/'));
-    const char *why = read_rules(path, vcpus, explore.open);
+    const char *why = read_rules(forks_place(file), vcpus, explore.open);
     for (unsigned c = 0; !why && c < vcpus; c++) {
         target[c] = FAR;
         qemu_plugin_u64_set(beyond, c, 0);

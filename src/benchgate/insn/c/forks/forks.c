@@ -31,6 +31,7 @@
 
 static int host = -1;
 static char mark[MOST_MARK + 1], folder[MOST_PATH];
+static char own[MOST_PATH]; // a fork's folder
 static void (*begins)(uint64_t seed);
 static struct {
     char *content;
@@ -64,9 +65,19 @@ int forks_socket(void) {
     return host;
 }
 
+const char *forks_place(const char *path) {
+    static char moved[2 * MOST_PATH];
+    size_t length = strlen(folder);
+    if (!*own || strncmp(path, folder, length) != 0 || path[length] != '/')
+        return path;
+    snprintf(moved, sizeof moved, "%s%.*s", own, MOST_PATH - 1, path + length);
+    return moved;
+}
+
 void forks_read(const char *path, char *content, size_t length) {
-    size_t own = strlen(folder);
-    if (host >= 0 && reads < MOST_READ && strncmp(path, folder, own) == 0 && strcmp(path + own, WORDS) == 0) {
+    size_t length_of_folder = strlen(folder);
+    if (host >= 0 && reads < MOST_READ && strncmp(path, folder, length_of_folder) == 0 &&
+        strcmp(path + length_of_folder, WORDS) == 0) {
         words[reads].content = content;
         words[reads++].length = length;
     }
@@ -157,13 +168,14 @@ static void fail(const struct request *r, const char *why) {
 }
 
 static void begin(const struct request *r) {
-    const char *why = inherited_move(folder, r->folder);
+    memcpy(own, r->folder, sizeof own);
+    const char *why = inherited_move(folder, own);
     if (!why && !journal_again())
         why = "its log cannot be begun again";
     if (!why)
         why = clock_reseed(r->seed);
     if (!why)
-        why = delays_again(r->folder);
+        why = delays_again();
     if (why)
         fail(r, why);
     begins(r->seed);

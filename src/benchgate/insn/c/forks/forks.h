@@ -19,6 +19,9 @@ const char *forks_setup(int socket, const char *mark, const char *log, void (*be
 int forks_socket(void); // -1: this is no template
 // In the main thread, while no guest runs and no lock is held: forks if the host has asked for it.
 void forks_serve(void);
+// Where a file is that the command line names: a fork has its own of those in the template's folder. Valid until the
+// next call.
+const char *forks_place(const char *path);
 // QEMU has read a file.
 void forks_read(const char *path, char *content, size_t length);
 

@@ -1,6 +1,7 @@
 #include "profile.h"
 
 #include "clock.h"
+#include "forks.h"
 #include "marks.h"
 #include "tally.h"
 
@@ -54,7 +55,7 @@ static void begin(uint64_t time) {
 }
 
 static void write_file(uint64_t time) {
-    FILE *out = fopen(file, "we");
+    FILE *out = fopen(forks_place(file), "we");
     if (!out)
         return;
     fprintf(out, "insn-profile 1\nwindow %llu\n", (unsigned long long)(time - began));

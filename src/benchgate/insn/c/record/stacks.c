@@ -5,6 +5,7 @@
 
 #include "blocks.h"
 #include "clock.h"
+#include "forks.h"
 #include "marks.h"
 #include "tree.h"
 
@@ -235,7 +236,7 @@ static void begin(void) {
 }
 
 static void write_file(void) {
-    FILE *out = fopen(file, "we");
+    FILE *out = fopen(forks_place(file), "we");
     if (!out)
         return;
     for (unsigned c = 0; c < vcpu_count; c++)
