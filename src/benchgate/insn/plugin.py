@@ -20,7 +20,7 @@ SOURCE = Path(__file__).parent / "c"
 """The folder of the plugin's sources. No two files below it have the same name."""
 _SOURCES = (
     *("lockstep.c", "clock_state.c", "clock_time.c", "clock_errands.c", "clock_watch.c", "clock_grants.c"),
-    *("clock_main.c", "clock_vcpu.c", "carrier.c", "switch.c"),
+    *("clock_moment.c", "clock_main.c", "clock_vcpu.c", "carrier.c", "switch.c"),
     *("arch_x86.c", "arch_riscv.c", "arch_arm.c", "blocks.c", "mmio.c"),
     *("access.c", "access_fetch.c", "access_books.c", "contention.c", "ram.c"),
     *("counter.c", "spin.c", "journal.c", "marks.c", "console.c", "profile.c", "plugin.c"),

@@ -47,8 +47,18 @@ from benchgate.run.thread_use import MemoryUse, UseSample, keep_samples, sample
 from benchgate.run.watch import Watch
 
 OnPhase = Callable[[str], None]
-Forked = Callable[[Mapping[int, int]], Child]
-"""Makes the child, with these descriptors; to be called as process.start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forked:
+    """A fork that can be made."""
+
+    make: Callable[[Mapping[int, int]], Child]
+    """Makes the child, with these descriptors; to be called as process.start."""
+    go_on: Callable[[], None] | None = None
+    """Lets the guest of a machine go on that had begun; None: it has not begun, and waits for QMP."""
+
+
 Fork = Callable[[BootSpec, Path, str], Forked | None]
 """Prepares a fork for a guest with this folder and this mark. None: it starts by itself."""
 PHASES = STARTING, BOOTING, RUNNING, ENDED = "starting", "booting", "running", "ended"
@@ -90,7 +100,9 @@ class RunningGuest:
     memory: MemoryUse | None = None
     """The host's count of its memory use; None unless its spec asks for it."""
     is_fork: bool = False
-    """Whether it is a fork of a QEMU that has loaded its snapshot."""
+    """Whether it is a fork of another QEMU."""
+    go_on: Callable[[], None] | None = None
+    """How the guest goes on, if it had begun before the fork; then nothing is sent to QEMU."""
     kept_memory: KeptMemory | None = None
     """The guest's memory, which outlives QEMU; None unless its spec asks for it."""
 
@@ -129,6 +141,10 @@ class RunningGuest:
     def go(self) -> None:
         """Starts the guest; raises QmpError if it did not run."""
         self.note_moment("start")
+        if self.go_on is not None:
+            self.go_on()
+            self.talk = None
+            return
         self.load()
         try:
             self.qmp.execute("cont", seconds=_QMP_S)
@@ -292,7 +308,7 @@ def started(  # noqa: PLR0913 - keyword arguments
         with held():
             if forked is not None:
                 outputs = {1: streams.child_output, 2: streams.child_error}
-                child = forked({**outputs, **descriptors})
+                child = forked.make({**outputs, **descriptors})
             else:
                 child = process.start(
                     spec.argv,
@@ -309,6 +325,7 @@ def started(  # noqa: PLR0913 - keyword arguments
         stack.enter_context(stale.recorded(child.pid, child.started, mark))
         guest = RunningGuest(child, streams.console, streams.log, qmp, folder, spec, talk)
         guest.kept_memory, guest.is_fork = kept, forked is not None
+        guest.go_on = forked and forked.go_on
         stack.callback(keep_samples, folder, guest.samples)
         if spec.counts_memory:
             guest.memory = MemoryUse(child.pid, spec.pins, mark)

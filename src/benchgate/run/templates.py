@@ -18,13 +18,14 @@ import shutil
 import socket
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import BootError
@@ -35,7 +36,7 @@ from benchgate.base.system.qemu import QMP_DESCRIPTOR
 from benchgate.base.text import one_line
 from benchgate.insn.talk import TALK_DESCRIPTOR
 from benchgate.run.console import ConsoleLimits
-from benchgate.run.guest import Forked, started
+from benchgate.run.guest import Forked, RunningGuest, started
 
 FILE = "fork.json"
 """The file's name in a run's folder; a run that is no fork has none."""
@@ -54,7 +55,7 @@ class ForkRefusal(Exception):
 
 def why_not(spec: BootSpec) -> str:
     """Why this run cannot be a fork; empty if it can."""
-    options = {word.partition("=")[0] for word in _plugin_word(spec.argv)[1].split(",")}
+    options = {word.partition("=")[0] for word in plugin_word(spec.argv)[1].split(",")}
     if spec.lane is not Lane.INSN or spec.start is None:
         return "it does not start from a snapshot"
     if spec.kept_memory or spec.counts_memory:
@@ -64,7 +65,7 @@ def why_not(spec: BootSpec) -> str:
     return ""
 
 
-def _plugin_word(argv: tuple[str, ...]) -> tuple[int, str]:
+def plugin_word(argv: tuple[str, ...]) -> tuple[int, str]:
     """The place and the text of the argument of QEMU's option -plugin for the clock."""
     for place, word in enumerate(argv):
         if argv[place - 1] == "-plugin" and ",out=" in word:
@@ -75,17 +76,24 @@ def _plugin_word(argv: tuple[str, ...]) -> tuple[int, str]:
 def _observed(spec: BootSpec) -> Path | None:
     """The file in the run's folder that says what of the guest's kernel is observed."""
     option = "observe="
-    words = _plugin_word(spec.argv)[1].split(",")
+    words = plugin_word(spec.argv)[1].split(",")
     return next((Path(word.removeprefix(option)) for word in words if word.startswith(option)), None)
+
+
+def _meets(spec: BootSpec) -> str:
+    """The instructions at which its vCPUs may be stalled are in the code that a template has translated."""
+    if spec.exploration is None:
+        return "nowhere"
+    return " ".join(map(str, spec.exploration.places)) or "synchronising instructions"
 
 
 def key_of(spec: BootSpec, folder: Path, mark: str) -> str:
     """All runs with this key are forks of one template: they differ in what is given after the fork."""
-    place, plugin = _plugin_word(spec.argv)
+    place, plugin = plugin_word(spec.argv)
     options = [word for word in plugin.split(",") if not word.startswith("seed=")]
     argv = (*spec.argv[:place], ",".join(options), *spec.argv[place + 1 :])
     parts = [*argv, "environment", *(f"{name}={value}" for name, value in sorted(spec.environment.items()))]
-    parts += [spec.shape, spec.words, str(spec.host_cpus), str(spec.exploration is not None)]
+    parts += [spec.shape, spec.words, str(spec.host_cpus), _meets(spec)]
     parts += ["" if spec.start is None else spec.start.record.digest]
     if (observed := _observed(spec)) is not None:
         parts.append(observed.read_text(encoding="ascii"))
@@ -99,33 +107,26 @@ def template_spec(spec: BootSpec, folder: Path, mark: str, own: Path, own_mark: 
     def renamed(text: str) -> str:
         return text.replace(str(folder), str(own)).replace(mark, own_mark)
 
-    place, plugin = _plugin_word(spec.argv)
+    place, plugin = plugin_word(spec.argv)
     argv = [renamed(word) for word in spec.argv]
     argv[place] = f"{renamed(plugin)},forks={SOCKET},mark={own_mark}"
     return replace(spec, argv=tuple(argv), words=renamed(spec.words))
 
 
-@dataclass
+@dataclass(eq=False)
 class _Template:
     """A QEMU that waits to be forked."""
 
     asks: socket.socket
     stack: ExitStack
     made: int = 0
+    used_s: float = 0.0
+    """When it was asked for last."""
 
     def fork(self, text: str, descriptors: Mapping[int, int]) -> Child:
         """Raises ForkRefusal, or BootError if the template or the fork has died."""
-        with self._asked("fork", text, descriptors) as answers:
-            kind, rest = _answer(answers)
-            if kind == "refused":
-                raise ForkRefusal(rest)
-            if kind != "pid" or not rest.isdecimal():
-                raise BootError("the template ended before it made a fork")
-            child = Child(AdoptedProcess(int(rest)), start_time(int(rest)))
-            kind, rest = _answer(answers)
-        if kind != "ready":
-            child.stop(0)
-            raise BootError(f"the fork did not begin: {rest or 'it ended'}")
+        with asked(self.asks, f"fork {text}", descriptors) as answers:
+            child = born(answers)
         self.made += 1
         return child
 
@@ -133,32 +134,51 @@ class _Template:
         """Raises ForkRefusal, or BootError if the template has died."""
         with (
             Path(os.devnull).open("rb") as nothing,
-            self._asked("can", text, dict.fromkeys(numbers, nothing.fileno())) as answers,
+            asked(self.asks, f"can {text}", dict.fromkeys(numbers, nothing.fileno())) as answers,
         ):
-            kind, rest = _answer(answers)
+            kind, rest = answer(answers)
         if kind == "refused":
             raise ForkRefusal(rest)
         if kind != "yes":
             raise BootError("the template ended before it made a fork")
 
-    @contextmanager
-    def _asked(self, what: str, text: str, descriptors: Mapping[int, int]) -> Iterator[socket.socket]:
-        """Where it answers."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        seed, mark, folder = text.split(" ", 2)
-        numbers = ":".join(map(str, descriptors))
-        with ours:
-            with theirs:
-                given = array.array("i", [theirs.fileno(), *descriptors.values()])
-                asked = f"{what} {seed} {mark} {numbers} {folder}".encode()
-                try:
-                    self.asks.sendmsg([asked], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, given)])
-                except OSError as error:
-                    raise BootError(f"the template has ended: {error.strerror}") from error
-            yield ours
+
+def request_text(rules: str, mark: str, folder: Path) -> str:
+    """What is asked after the first word. `rules`: a seed (c/forks/forks.h)."""
+    return f"{rules} {mark} {{numbers}} {folder}"
 
 
-def _answer(end: socket.socket) -> tuple[str, str]:
+@contextmanager
+def asked(asks: socket.socket, text: str, descriptors: Mapping[int, int]) -> Iterator[socket.socket]:
+    """Where a QEMU that can be forked answers. `{numbers}` in the text: the fork's own of the descriptors."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours:
+        with theirs:
+            given = array.array("i", [theirs.fileno(), *descriptors.values()])
+            words = text.replace("{numbers}", ":".join(map(str, descriptors)), 1).encode()
+            try:
+                asks.sendmsg([words], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, given)])
+            except OSError as error:
+                raise BootError(f"the template has ended: {error.strerror}") from error
+        yield ours
+
+
+def born(answers: socket.socket) -> Child:
+    """The fork, when it is ready. Raises ForkRefusal, or BootError if it or its template has died."""
+    kind, rest = answer(answers)
+    if kind == "refused":
+        raise ForkRefusal(rest)
+    if kind != "pid" or not rest.isdecimal():
+        raise BootError("the template ended before it made a fork")
+    child = Child(AdoptedProcess(int(rest)), start_time(int(rest)))
+    kind, rest = answer(answers)
+    if kind != "ready":
+        child.stop(0)
+        raise BootError(f"the fork did not begin: {rest or 'it ended'}")
+    return child
+
+
+def answer(end: socket.socket) -> tuple[str, str]:
     """The first word and the rest of the next answer; both empty if there will be none."""
     text = ""
     if select.select([end], [], [], _ANSWER_S)[0]:
@@ -169,10 +189,11 @@ def _answer(end: socket.socket) -> tuple[str, str]:
 
 
 class Templates:
-    """Those of a session. Forks may be asked for from several threads."""
+    """Those of a session, or of a worker of a fleet, which ends those that nobody has used for `idle_s`.
+    Forks may be asked for from several threads, and outlive their templates."""
 
-    def __init__(self, notice: Notice) -> None:
-        self._notice = notice
+    def __init__(self, notice: Notice, idle_s: float | None = None) -> None:
+        self._notice, self._idle_s = notice, idle_s
         self._lock = threading.RLock()
         self._known: dict[str, _Template] = {}
         """The one that was used last is the last."""
@@ -194,12 +215,12 @@ class Templates:
             if why:
                 self._tell(why)
                 return None
-        return partial(self._forked, key, spec, folder, mark)
+        return Forked(partial(self._forked, key, spec, folder, mark))
 
     def _forked(
         self, key: str, spec: BootSpec, folder: Path, mark: str, descriptors: Mapping[int, int]
     ) -> Child:
-        text = f"{_seed(spec)} {mark} {folder}"
+        text = request_text(str(_seed(spec)), mark, folder)
         with self._lock:
             try:
                 child = self._template(key, spec, folder, mark).fork(text, descriptors)
@@ -222,11 +243,24 @@ class Templates:
                 self._forget(next(iter(self._known)))
             template = self._made(partial(_make, spec, folder, mark))
         self._known[key] = template
+        template.used_s = time.monotonic()
         return template
 
     def _forget(self, key: str) -> None:
         if (template := self._known.pop(key, None)) is not None:
             template.stack.close()
+            self._every.remove(template)
+
+    def _forget_idle(self) -> None:
+        """Who has the lock may be waiting for the thread that calls this."""
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            since = time.monotonic() - (self._idle_s or 0)
+            for key in [key for key, template in self._known.items() if template.used_s <= since]:
+                self._forget(key)
+        finally:
+            self._lock.release()
 
     def _made(self, make: Callable[[], _Template]) -> _Template:
         """Makes it in a thread that lives as long as this object: templates and their forks die with the
@@ -239,7 +273,14 @@ class Templates:
         return future.result()
 
     def _work(self) -> None:
-        while (task := self._tasks.get()) is not None:
+        while True:
+            try:
+                task = self._tasks.get(timeout=self._idle_s)
+            except Empty:
+                self._forget_idle()
+                continue
+            if task is None:
+                return
             future, make = task
             try:
                 template = make()
@@ -263,25 +304,38 @@ class Templates:
 
 def _seed(spec: BootSpec) -> int:
     """The seed of a run's clock."""
-    words = _plugin_word(spec.argv)[1].split(",")
+    words = plugin_word(spec.argv)[1].split(",")
     return int(next(word for word in words if word.startswith("seed=")).removeprefix("seed="))
 
 
-def _make(spec: BootSpec, folder: Path, mark: str) -> _Template:
+@contextmanager
+def begun(
+    spec: BootSpec, folder: Path, mark: str, own_mark: str
+) -> Iterator[tuple[RunningGuest, socket.socket]]:
+    """A QEMU for this run that can be forked, stopped in a folder of its own, and where it is asked."""
     with ExitStack() as stack:
         own = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="benchgate-template-")))
         asks, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         stack.enter_context(asks)
-        own_mark = secrets.token_hex(len(mark))[: len(mark)]
         with theirs:
             wanted = template_spec(spec, folder, mark, own, own_mark)
             if (observed := _observed(spec)) is not None:
                 shutil.copyfile(observed, own / observed.name)
-            begun = started(wanted, own, mark=own_mark, limits=ConsoleLimits(), own={SOCKET: theirs.fileno()})
-            running = stack.enter_context(begun)
+            process = started(
+                wanted, own, mark=own_mark, limits=ConsoleLimits(), own={SOCKET: theirs.fileno()}
+            )
+            running = stack.enter_context(process)
         running.prepare()
+        yield running, asks
+
+
+def _make(spec: BootSpec, folder: Path, mark: str) -> _Template:
+    own_mark = secrets.token_hex(len(mark))[: len(mark)]
+    with ExitStack() as stack:
+        running, asks = stack.enter_context(begun(spec, folder, mark, own_mark))
         running.load()
         template = _Template(asks, stack)
-        template.check(f"0 {own_mark} {own}", (1, 2, QMP_DESCRIPTOR, TALK_DESCRIPTOR))
+        text = request_text("0", own_mark, running.folder)
+        template.check(text, (1, 2, QMP_DESCRIPTOR, TALK_DESCRIPTOR))
         template.stack = stack.pop_all()
         return template

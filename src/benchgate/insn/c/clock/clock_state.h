@@ -74,6 +74,10 @@ bool clock_errand_active(unsigned vcpu);  // its thread runs a job; the machine 
 
 void clock_beat(void); // call with the lock held; logs the guest's time now and then
 
+// ---- clock_moment.c; call with the lock held
+
+bool clock_holds(void); // the machine stands still at a moment that was asked for: nothing is granted
+
 // ---- clock_grants.c; call with the lock held
 
 void clock_give_grants(void);
