@@ -15,12 +15,13 @@ from benchgate.base.runs import Ending
 from benchgate.base.snapshots import FORK, StartKind
 from benchgate.evidence.files import read_object
 from benchgate.insn.arguments import Records
+from benchgate.judge.run_files import THREAD_EVENTS
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
-from benchgate.run import templates
+from benchgate.run import forked
 from benchgate.run.argv import BootOptions
 from benchgate.run.attempt import execute
-from benchgate.run.guest import Fork
+from benchgate.run.forked import Fork
 from benchgate.run.templates import Templates
 from benchgate.session import recordings
 from benchgate.session.mix_study.booter import MixBooter
@@ -44,7 +45,10 @@ def recorded(bench: Bench, folder: Path, seed: int, fork: Fork | None) -> Record
     )
     boot = BootOptions(nonce(seed), seed=seed, boot=1, records=records)
     assert execute(bench.bench.request(bench.planned, boot, folder), fork=fork).ending is Ending.DONE
-    assert (folder / templates.FILE).exists() == (fork is not None)
+    assert (folder / forked.FILE).exists() == (fork is not None)
+    own = forked.private_kib(folder)
+    assert (own is None) == (fork is None)
+    assert own is None or 1_000 < own < 512 << 10  # it has written something, and not all of its memory
     return records
 
 
@@ -86,7 +90,7 @@ def test_each_record_of_a_fork_is_that_of_the_run_that_starts_by_itself(
 
 
 def digest(folder: Path) -> str:
-    return hashlib.sha256((folder / recordings.THREAD_EVENTS).read_bytes()).hexdigest()
+    return hashlib.sha256((folder / THREAD_EVENTS).read_bytes()).hexdigest()
 
 
 def test_a_record_of_threads_begins_with_the_halts_of_the_machine(tmp_path: Path) -> None:
@@ -115,7 +119,7 @@ def test_a_template_that_nobody_uses_is_ended_and_made_again(tmp_path: Path) -> 
             assert run(bench, tmp_path / f"run{seed}", seed, idle.fork).ending is Ending.DONE
             assert wait_until(lambda: not idle._known)
             assert not [child for child in psutil.Process().children() if "qemu" in child.name()]
-    keys = {read_object(tmp_path / f"run{seed}", templates.FILE)["number"] for seed in (1, 2)}
+    keys = {read_object(tmp_path / f"run{seed}", forked.FILE)["number"] for seed in (1, 2)}
     assert keys == {1}  # each was the first of its template
 
 
@@ -141,12 +145,12 @@ def test_a_mix_of_a_fork_is_that_of_the_run_that_starts_by_itself(tmp_path: Path
                 folder = tmp_path / f"{start}{seed}"
                 folder.mkdir()
                 assert lab.run(asked, folder, seed=seed).reason == ""
-                assert (folder / templates.FILE).exists() == (start == FORK)
+                assert (folder / forked.FILE).exists() == (start == FORK)
     for seed in (1, 2):
         require_equal(tmp_path / f"warm{seed}", tmp_path / f"fork{seed}")
     assert not [text for text in told if "no fork" in text]
     with MixBooter(Options(clock="insn", start=FORK), told.append) as lab:
         (tmp_path / "disk").mkdir()
         assert lab.run(disk, tmp_path / "disk").reason == ""
-    assert not (tmp_path / "disk" / templates.FILE).exists()
+    assert not (tmp_path / "disk" / forked.FILE).exists()
     assert "it has a network or disks" in told[-1]

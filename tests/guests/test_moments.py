@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from benchgate.base.errors import BootError
@@ -14,10 +18,13 @@ from benchgate.insn.explore_log import Delay
 from benchgate.insn.log_reader import read_log
 from benchgate.run.argv import BootOptions
 from benchgate.run.attempt import RunRequest, execute
+from benchgate.run.console import ConsoleLimits
+from benchgate.run.guest import started
 from benchgate.run.moments import Branch, Moment, Turn, at
+from benchgate.run.parallel import AttemptJob, execute_all
 from benchgate.run.record import clock_log
 from benchgate.session import recordings
-from tests.guests.test_forks import lines, nonce, request_of, require_equal
+from tests.guests.test_forks import AT_ONCE, lines, nonce, request_of, require_equal
 from tests.guests.test_warm_starts import Bench, made
 
 SEED = 3
@@ -163,7 +170,74 @@ def test_the_record_of_threads_goes_on_in_a_child(tmp_path: Path) -> None:
 
 def test_a_run_that_ends_before_the_moment_says_so(tmp_path: Path) -> None:
     bench = made("ideal", "kernel")
-    with pytest.raises(BootError, match="ended before 9000000000000 ns"), at(
-        request_of(bench, tmp_path / "stem", SEED), 9_000_000_000_000
+    with (
+        pytest.raises(BootError, match="ended before 9000000000000 ns"),
+        at(request_of(bench, tmp_path / "stem", SEED), 9_000_000_000_000),
     ):
         pass
+
+
+# ---- what dies
+
+
+@pytest.fixture
+def standing(tmp_path: Path) -> Iterator[Moment]:
+    bench = made("ideal", "kernel")
+    first, last = plain(bench, tmp_path / "plain")
+    with at(request_of(bench, tmp_path / "stem", SEED), (first + last) // 2) as moment:
+        yield moment
+
+
+def qemus() -> list[psutil.Process]:
+    return [child for child in psutil.Process().children() if "qemu" in child.name()]
+
+
+def test_a_run_that_dies_where_it_stands_says_so(standing: Moment, tmp_path: Path) -> None:
+    (stem,) = qemus()
+    stem.kill()
+    with pytest.raises(BootError, match="ended"):
+        children(standing, Branch(tmp_path / "child"))
+
+
+def test_a_folder_that_cannot_be_written_loses_the_child_only(standing: Moment, tmp_path: Path) -> None:
+    child = standing.request_of(Branch(tmp_path / "gone"))
+    begin = standing.fork(child.spec, child.folder, child.nonce)
+    with Path(os.devnull).open("wb") as nothing, pytest.raises(BootError, match="cannot be written"):
+        output, into = os.pipe()
+        begin.make(dict.fromkeys((1,), into) | dict.fromkeys((2, 3, 4), nothing.fileno()))
+    os.close(output)
+    os.close(into)
+    children(standing, Branch(tmp_path / "next"))
+    require_equal(tmp_path / "plain", tmp_path / "next")
+
+
+@pytest.mark.long
+def test_children_that_are_killed_at_any_moment_leave_the_others_alone(
+    standing: Moment, tmp_path: Path
+) -> None:
+    (stem,) = qemus()
+    for place in range(20):
+        (tmp_path / f"lost{place}").mkdir()
+        child = standing.request_of(Branch(tmp_path / f"lost{place}"))
+        limits = ConsoleLimits()
+        with started(
+            child.spec, child.folder, mark=child.nonce, limits=limits, fork=standing.fork
+        ) as running:
+            running.go()
+            time.sleep(place * 0.002)
+            running.child.stop(0)
+        children(standing, Branch(tmp_path / f"next{place}"))
+        require_equal(tmp_path / "plain", tmp_path / f"next{place}")
+    assert qemus() == [stem]
+
+
+@pytest.mark.long
+def test_64_children_at_once_are_each_the_run(standing: Moment, tmp_path: Path) -> None:
+    branches = [Branch(tmp_path / f"child{place}") for place in range(AT_ONCE)]
+    for branch in branches:
+        branch.folder.mkdir()
+    jobs = [AttemptJob(standing.request_of(branch), lambda _: None) for branch in branches]
+    ended = [raw.ending for _, raw in execute_all(jobs, AT_ONCE, standing.fork)]
+    assert ended == [Ending.DONE] * AT_ONCE
+    for branch in branches:
+        require_equal(tmp_path / "plain", branch.folder)

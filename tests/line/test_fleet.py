@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.fleet import doubles
-from benchgate.run import templates
+from benchgate.run import forked
 from tests import fleetkit
 from tests.fleetkit import assert_verified, assert_whole
 from tests.twosessions import WHO, differences
@@ -54,7 +54,7 @@ def test_a_warm_row_of_a_fleet_repeats_to_the_digit(tmp_path: Path, words: tuple
     )
     assert sorted(theirs) == sorted(ours) == [(1, False), (1, True)]
     assert all("start.json" in files for files in theirs.values())
-    assert all((templates.FILE in files) == bool(words) for files in theirs.values())
+    assert all((forked.FILE in files) == bool(words) for files in theirs.values())
     assert {run: doubles.first_difference(theirs[run], ours[run]) for run in ours} == dict.fromkeys(ours, "")
     who = [json.loads(path.read_text())["worker"] for path in sorted(made.folder.glob(f"runs/*/{WHO}"))]
     assert {who[0], who[1]} == {"left", "right"}

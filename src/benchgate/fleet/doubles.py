@@ -21,7 +21,7 @@ from benchgate.base.files import read_json
 from benchgate.base.text import counted, one_line
 from benchgate.fleet.assignments import Assignment, Want
 from benchgate.fleet.received import CheckedAnswer
-from benchgate.run import templates
+from benchgate.run import forked
 
 Files = Mapping[str, bytes]
 """The content of each file of a run's folder, by name."""
@@ -31,7 +31,7 @@ PER_HOST = frozenset(
     {"affinity.json", "argv.json", "environment.json", "host.json", "qmp.log", "stderr.log", "threads.json"}
 )
 """Paths, CPUs, thread numbers, times and complaints of the host."""
-MAY_LACK = frozenset({templates.FILE})
+MAY_LACK = frozenset({forked.FILE})
 """Only a run that was a fork has it, and a worker on whose host QEMU cannot be forked makes none."""
 PER_RUN = frozenset({"attempt", "order", "warmup", "host_span_ns", "detail", "placement", "pins"})
 """These say where a run stands in its session, and how long it took there."""

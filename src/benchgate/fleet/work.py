@@ -27,7 +27,7 @@ from benchgate.fleet.host_json import Reply
 from benchgate.fleet.measuring import CancelledError, MeasuringPlace
 from benchgate.fleet.task import Task, task_digest, task_of_bytes
 from benchgate.run.attempt import execute
-from benchgate.run.guest import Fork
+from benchgate.run.forked import Fork
 
 LEAST_FREE = 256 << 20
 """A run may write this much at most (Limits); with less, the disk may be full in the middle of it."""

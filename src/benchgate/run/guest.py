@@ -38,6 +38,7 @@ from benchgate.run.console import Console, ConsoleLimits, SerialLog, piped
 from benchgate.run.end_memory import KeptMemory, leaves_memory
 from benchgate.run.ending import confirmed
 from benchgate.run.follower import Follower, complaint
+from benchgate.run.forked import Fork
 from benchgate.run.pace import GuestPace, HostPace, TalkPace
 from benchgate.run.pinning import ThreadPlace
 from benchgate.run.qmp import Qmp, QmpError
@@ -47,20 +48,6 @@ from benchgate.run.thread_use import MemoryUse, UseSample, keep_samples, sample
 from benchgate.run.watch import Watch
 
 OnPhase = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Forked:
-    """A fork that can be made."""
-
-    make: Callable[[Mapping[int, int]], Child]
-    """Makes the child, with these descriptors; to be called as process.start."""
-    go_on: Callable[[], None] | None = None
-    """Lets the guest of a machine go on that had begun; None: it has not begun, and waits for QMP."""
-
-
-Fork = Callable[[BootSpec, Path, str], Forked | None]
-"""Prepares a fork for a guest with this folder and this mark. None: it starts by itself."""
 PHASES = STARTING, BOOTING, RUNNING, ENDED = "starting", "booting", "running", "ended"
 """The names of the phases. Any other text is news for the user."""
 _QMP_S = 180.0
@@ -143,7 +130,6 @@ class RunningGuest:
         self.note_moment("start")
         if self.go_on is not None:
             self.go_on()
-            self.talk = None
             return
         self.load()
         try:
@@ -323,9 +309,9 @@ def started(  # noqa: PLR0913 - keyword arguments
         qemus.close()
         streams.close_child_ends()
         stack.enter_context(stale.recorded(child.pid, child.started, mark))
-        guest = RunningGuest(child, streams.console, streams.log, qmp, folder, spec, talk)
-        guest.kept_memory, guest.is_fork = kept, forked is not None
-        guest.go_on = forked and forked.go_on
+        go_on = None if forked is None else forked.go_on
+        guest = RunningGuest(child, streams.console, streams.log, qmp, folder, spec, None if go_on else talk)
+        guest.kept_memory, guest.is_fork, guest.go_on = kept, forked is not None, go_on
         stack.callback(keep_samples, folder, guest.samples)
         if spec.counts_memory:
             guest.memory = MemoryUse(child.pid, spec.pins, mark)

@@ -32,10 +32,11 @@ from benchgate.base.runs import BootSpec, RawRun
 from benchgate.host import capacity
 from benchgate.run import templates
 from benchgate.run.attempt import RunRequest
-from benchgate.run.guest import Forked, RunningGuest
+from benchgate.run.forked import FILE, Forked, ForkRefusal, answer, asked, born, request_text
+from benchgate.run.guest import RunningGuest
 from benchgate.run.parallel import AttemptJob, execute_all
 from benchgate.run.record import clock_log
-from benchgate.run.templates import FILE, ForkRefusal, answer, asked, born, plugin_word, request_text
+from benchgate.run.templates import plugin_word
 
 CONSOLE = "serial.log"
 _LOOK_S = 1.0
@@ -87,7 +88,7 @@ class Moment:
         memory = spec.argv[spec.argv.index("-m") + 1].partition(",")[0].removeprefix("size=")
         at_once = capacity.guests_at_once(memory, spec.host_cpus or (), _LINE if spec.shape else 0)
         jobs = (AttemptJob(self.request_of(branch), lambda _: None) for branch in branches)
-        for index, raw in execute_all(jobs, at_once, self._fork):
+        for index, raw in execute_all(jobs, at_once, self.fork):
             yield branches[index], raw
 
     def request_of(self, branch: Branch) -> RunRequest:
@@ -108,7 +109,8 @@ class Moment:
         text = plugin_word(spec.argv)[1].partition(_TURN)[2]
         return tuple(map(int, text.split(":"))) if text else ()
 
-    def _fork(self, spec: BootSpec, folder: Path, mark: str) -> Forked:
+    def fork(self, spec: BootSpec, folder: Path, mark: str) -> Forked:
+        """What run/guest.py calls for a child."""
         birth = _Birth(self, spec, folder, mark)
         return Forked(birth.make, birth.go_on)
 

@@ -9,11 +9,9 @@ digit without a template. Fails with BootError if no template can be made, or if
 
 from __future__ import annotations
 
-import array
 import hashlib
 import os
 import secrets
-import select
 import shutil
 import socket
 import tempfile
@@ -21,7 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -30,27 +28,19 @@ from queue import Empty, SimpleQueue
 from benchgate.base.cells import Lane
 from benchgate.base.errors import BootError
 from benchgate.base.files import write_json
-from benchgate.base.process import AdoptedProcess, Child, start_time
+from benchgate.base.process import Child
 from benchgate.base.runs import BootSpec
 from benchgate.base.system.qemu import QMP_DESCRIPTOR
-from benchgate.base.text import one_line
 from benchgate.insn.talk import TALK_DESCRIPTOR
 from benchgate.run.console import ConsoleLimits
-from benchgate.run.guest import Forked, RunningGuest, started
+from benchgate.run.forked import FILE, Forked, ForkRefusal, answer, asked, born, request_text
+from benchgate.run.guest import RunningGuest, started
 
-FILE = "fork.json"
-"""The file's name in a run's folder; a run that is no fork has none."""
 SOCKET = 5
 """The template's descriptor of the socket at which it is asked; the talk with the clock has 4."""
 _MOST = 8
 """So many templates are kept. Each holds what QEMU needs for itself, and hardly any of the guest's memory."""
-_ANSWER_S = 180.0
-_LONGEST = 1000
 Notice = Callable[[str], None]
-
-
-class ForkRefusal(Exception):
-    """The template says why this QEMU cannot be forked on this host."""
 
 
 def why_not(spec: BootSpec) -> str:
@@ -141,51 +131,6 @@ class _Template:
             raise ForkRefusal(rest)
         if kind != "yes":
             raise BootError("the template ended before it made a fork")
-
-
-def request_text(rules: str, mark: str, folder: Path) -> str:
-    """What is asked after the first word. `rules`: a seed (c/forks/forks.h)."""
-    return f"{rules} {mark} {{numbers}} {folder}"
-
-
-@contextmanager
-def asked(asks: socket.socket, text: str, descriptors: Mapping[int, int]) -> Iterator[socket.socket]:
-    """Where a QEMU that can be forked answers. `{numbers}` in the text: the fork's own of the descriptors."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with ours:
-        with theirs:
-            given = array.array("i", [theirs.fileno(), *descriptors.values()])
-            words = text.replace("{numbers}", ":".join(map(str, descriptors)), 1).encode()
-            try:
-                asks.sendmsg([words], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, given)])
-            except OSError as error:
-                raise BootError(f"the template has ended: {error.strerror}") from error
-        yield ours
-
-
-def born(answers: socket.socket) -> Child:
-    """The fork, when it is ready. Raises ForkRefusal, or BootError if it or its template has died."""
-    kind, rest = answer(answers)
-    if kind == "refused":
-        raise ForkRefusal(rest)
-    if kind != "pid" or not rest.isdecimal():
-        raise BootError("the template ended before it made a fork")
-    child = Child(AdoptedProcess(int(rest)), start_time(int(rest)))
-    kind, rest = answer(answers)
-    if kind != "ready":
-        child.stop(0)
-        raise BootError(f"the fork did not begin: {rest or 'it ended'}")
-    return child
-
-
-def answer(end: socket.socket) -> tuple[str, str]:
-    """The first word and the rest of the next answer; both empty if there will be none."""
-    text = ""
-    if select.select([end], [], [], _ANSWER_S)[0]:
-        with suppress(ConnectionError):
-            text = one_line(end.recv(_LONGEST).decode(errors="replace"), _LONGEST)
-    kind, _, rest = text.partition(" ")
-    return kind, rest
 
 
 class Templates:
