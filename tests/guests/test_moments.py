@@ -58,10 +58,10 @@ def test_a_child_that_changes_nothing_is_the_run_that_was_never_forked(
     """Before the window, within it, and near its end."""
     bench = made(machine, word)
     first, last = plain(bench, tmp_path / "plain")
-    for n, time in enumerate((first - 1_000_000, (first + last) // 2, last - 1000)):
+    for n, wanted in enumerate((first - 1_000_000, (first + last) // 2, last - 1000)):
         request = request_of(bench, tmp_path / f"stem{n}", SEED)
-        with at(request, time) as moment:
-            assert time <= moment.now_ns <= moment.latest_ns
+        with at(request, wanted) as moment:
+            assert wanted <= moment.now_ns <= moment.latest_ns
             ended = children(moment, *(Branch(tmp_path / f"child{n}.{k}") for k in range(2)))
         assert [raw.ending for raw in ended] == [Ending.DONE] * 2
         for k in range(2):
@@ -202,9 +202,9 @@ def test_a_run_that_dies_where_it_stands_says_so(standing: Moment, tmp_path: Pat
 def test_a_folder_that_cannot_be_written_loses_the_child_only(standing: Moment, tmp_path: Path) -> None:
     child = standing.request_of(Branch(tmp_path / "gone"))
     begin = standing.fork(child.spec, child.folder, child.nonce)
+    output, into = os.pipe()
     with Path(os.devnull).open("wb") as nothing, pytest.raises(BootError, match="cannot be written"):
-        output, into = os.pipe()
-        begin.make(dict.fromkeys((1,), into) | dict.fromkeys((2, 3, 4), nothing.fileno()))
+        begin.make({1: into, **dict.fromkeys((2, 3, 4), nothing.fileno())})
     os.close(output)
     os.close(into)
     children(standing, Branch(tmp_path / "next"))
