@@ -16,8 +16,8 @@
 #include "blocks.h"
 #include "clock.h"
 #include "explore.h"
-#include "forks.h"
 #include "journal.h"
+#include "places.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -140,7 +140,7 @@ const char *delays_from(uint64_t time) {
     if (!on)
         return NULL;
     before = explore;
-    const char *why = read_rules(forks_place(file), before.vcpus, before.open);
+    const char *why = read_rules(places_own(file), before.vcpus, before.open);
     if (!why && memcmp(&before.rules, &explore.rules, sizeof before.rules) == 0) {
         explore = before;
         return NULL;
@@ -156,7 +156,7 @@ const char *delays_again(void) {
     unsigned vcpus = explore.vcpus;
     if (!on)
         return NULL;
-    const char *why = read_rules(forks_place(file), vcpus, explore.open);
+    const char *why = read_rules(places_own(file), vcpus, explore.open);
     for (unsigned c = 0; !why && c < vcpus; c++) {
         target[c] = FAR;
         qemu_plugin_u64_set(beyond, c, 0);

@@ -8,6 +8,7 @@
 #include "journal.h"
 #include "libc.h"
 #include "parking.h"
+#include "places.h"
 #include "rehearsal.h"
 
 #include <errno.h>
@@ -72,15 +73,6 @@ const char *forks_setup(int socket, const char *given, const char *path, void (*
 
 int forks_socket(void) {
     return host;
-}
-
-const char *forks_place(const char *path) {
-    static char moved[2 * MOST_PATH];
-    size_t length = strlen(folder);
-    if (!*own || strncmp(path, folder, length) != 0 || path[length] != '/')
-        return path;
-    snprintf(moved, sizeof moved, "%s%.*s", own, MOST_PATH - 1, path + length);
-    return moved;
 }
 
 void forks_read(const char *path, char *content, size_t length) {
@@ -209,12 +201,13 @@ static void tell_ready(const struct request *r) {
 // The machine goes on when the host has closed its end, and this thread has left forks_stand.
 static void go_on(const struct request *r) {
     memcpy(own, r->folder, sizeof own);
+    places_move(folder, own);
     const char *why = strcmp(r->mark, mark) == 0 ? NULL : "its guest has the mark of the run that is forked";
     if (!why)
         why = inherited_move(folder, own);
     if (!why)
         why = delays_from(clock_moments().latest);
-    if (!why && !journal_head_again(forks_place(log_path), goes_on))
+    if (!why && !journal_head_again(places_own(log_path), goes_on))
         why = "its log cannot be written again";
     if (why)
         fail(r, why);
@@ -229,6 +222,7 @@ static void go_on(const struct request *r) {
 
 static void begin(const struct request *r) {
     memcpy(own, r->folder, sizeof own);
+    places_move(folder, own);
     const char *why = inherited_move(folder, own);
     if (!why && !journal_again())
         why = "its log cannot be begun again";

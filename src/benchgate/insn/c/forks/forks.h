@@ -28,9 +28,6 @@ int forks_socket(void); // -1: this is no template
 void forks_serve(void);
 // In the main thread, while the machine is held: does what the host asks, until it goes on.
 void forks_stand(void);
-// Where a file is that the command line names: a fork has its own of those in the template's folder. Valid until the
-// next call.
-const char *forks_place(const char *path);
 // In a fork, at its end: writes how much memory it shares with nobody.
 void forks_report(void);
 // QEMU has read a file.

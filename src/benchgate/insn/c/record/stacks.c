@@ -5,8 +5,8 @@
 
 #include "blocks.h"
 #include "clock.h"
-#include "forks.h"
 #include "marks.h"
+#include "places.h"
 #include "tree.h"
 
 #if INSN_API >= 3
@@ -236,7 +236,7 @@ static void begin(void) {
 }
 
 static void write_file(void) {
-    FILE *out = fopen(forks_place(file), "we");
+    FILE *out = fopen(places_own(file), "we");
     if (!out)
         return;
     for (unsigned c = 0; c < vcpu_count; c++)
