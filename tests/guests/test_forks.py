@@ -25,7 +25,8 @@ from benchgate.run import guest, snapshot, templates
 from benchgate.run.argv import BootOptions
 from benchgate.run.attempt import RunRequest, execute
 from benchgate.run.console import ConsoleLimits
-from benchgate.run.guest import Fork, RunningGuest
+from benchgate.run.forked import FILE, Fork
+from benchgate.run.guest import RunningGuest
 from benchgate.run.record import clock_log
 from benchgate.run.templates import Templates
 from tests.guests.test_warm_starts import Bench, made
@@ -82,8 +83,8 @@ def compared(bench: Bench, tmp_path: Path, forks: Templates, seeds: tuple[int, .
         alone, forked = tmp_path / f"alone{seed}", tmp_path / f"forked{seed}"
         run(bench, alone, seed)
         assert run(bench, forked, seed, forks.fork).ending is Ending.DONE
-        assert (forked / templates.FILE).exists()
-        assert not (alone / templates.FILE).exists()
+        assert (forked / FILE).exists()
+        assert not (alone / FILE).exists()
         require_equal(alone, forked)
 
 
@@ -324,7 +325,7 @@ def test_a_folder_that_cannot_be_written_loses_the_run_and_not_the_template(
     begin = forks.fork(request.spec, request.folder, request.nonce)
     assert begin is not None
     with Path(os.devnull).open("wb") as nothing, pytest.raises(Exception, match="cannot be written"):
-        begin(dict.fromkeys((1, 2, 3, 4), nothing.fileno()))
+        begin.make(dict.fromkeys((1, 2, 3, 4), nothing.fileno()))
     assert run(kernel, tmp_path / "next", 3, forks.fork).ending is Ending.DONE
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.fleet import doubles
+from benchgate.run import forked
 from tests import fleetkit
 from tests.fleetkit import assert_verified, assert_whole
 from tests.twosessions import WHO, differences
@@ -34,8 +35,10 @@ def test_a_fleets_session_is_that_of_one_machine(tmp_path: Path) -> None:
     assert facts["dropped"] == []
 
 
-def test_a_warm_row_of_a_fleet_repeats_to_the_digit(tmp_path: Path) -> None:
-    """Each worker makes the snapshots itself, and its runs are those of the session that measures here."""
+@pytest.mark.parametrize("words", [(), ("--start", "fork")])
+def test_a_warm_row_of_a_fleet_repeats_to_the_digit(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """Each worker makes the snapshots itself, and its runs are those of the session that measures here,
+    also if they are forks there."""
     fleetkit.require()
     warm = "linux:start=warm"
     with fleetkit.fleet(tmp_path) as fleet:
@@ -43,7 +46,7 @@ def test_a_warm_row_of_a_fleet_repeats_to_the_digit(tmp_path: Path) -> None:
         fleet.scheduler()
         fleet.workers(left="good", right="good")
         assert alone.ended() == 0, alone.program.said
-        made = fleet.session("--fleet", fleet.address, system=warm, seeds=1)
+        made = fleet.session("--fleet", fleet.address, *words, system=warm, seeds=1)
         assert made.ended() == 0, made.program.said
         assert_verified(made)
     ours, theirs = (
@@ -51,6 +54,7 @@ def test_a_warm_row_of_a_fleet_repeats_to_the_digit(tmp_path: Path) -> None:
     )
     assert sorted(theirs) == sorted(ours) == [(1, False), (1, True)]
     assert all("start.json" in files for files in theirs.values())
+    assert all((forked.FILE in files) == bool(words) for files in theirs.values())
     assert {run: doubles.first_difference(theirs[run], ours[run]) for run in ours} == dict.fromkeys(ours, "")
     who = [json.loads(path.read_text())["worker"] for path in sorted(made.folder.glob(f"runs/*/{WHO}"))]
     assert {who[0], who[1]} == {"left", "right"}

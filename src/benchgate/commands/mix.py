@@ -9,6 +9,7 @@ its result, of `same` if anything differs.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,7 +51,13 @@ def _declare_vectors(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help=about)
     parser.add_argument("--quick", action="store_true", help="fewer seeds, one limit: shows where it leads")
     parser.add_argument("--plan", action="store_true", help="print the runs and their cost; make none")
+    _declare_forks(parser)
     parser.set_defaults(command=_vectors)
+
+
+def _declare_forks(parser: argparse.ArgumentParser) -> None:
+    about = "runs that start warm are forks of one QEMU where they can be (`benchgate docs warm`)"
+    parser.add_argument("--forks", action="store_true", help=about)
 
 
 def _vectors(words: argparse.Namespace) -> int:
@@ -65,7 +72,7 @@ def _vectors(words: argparse.Namespace) -> int:
     if words.plan:
         print(steps.plan_text(study, StudyFolder(out) if (out / PLAN).is_file() else None))
         return 0
-    outcome = steps.measure_vectors(study, out, guest_runner.opened, on_stderr())
+    outcome = steps.measure_vectors(study, out, partial(guest_runner.opened, forks=words.forks), on_stderr())
     return _show(outcome, out)
 
 
@@ -152,6 +159,7 @@ def _declare_run(parser: argparse.ArgumentParser) -> None:
     about = "run the N best mixes only"
     parser.add_argument("--best", type=whole(1, 100), default=0, metavar="N", help=about)
     parser.add_argument("--plan", action="store_true", help="print the runs and their cost; make none")
+    _declare_forks(parser)
     parser.set_defaults(command=_run)
 
 
@@ -168,7 +176,8 @@ def _run(words: argparse.Namespace) -> int:
         study = folder.study()
         print(steps.mixes_plan(study, folder, wanted) if wanted.only else steps.plan_text(study, folder))
         return 0
-    return _show(steps.run_mixes(words.folder, wanted, guest_runner.opened, on_stderr()), words.folder)
+    opened = partial(guest_runner.opened, forks=words.forks)
+    return _show(steps.run_mixes(words.folder, wanted, opened, on_stderr()), words.folder)
 
 
 def _report(words: argparse.Namespace) -> int:

@@ -4,8 +4,8 @@
 third worker make it; it names the worker that was wrong, or fails with FleetError if nobody can say who.
 
 A run on the instruction clock is a pure function of its task, so every byte must be the same, but for what
-says how the host was: the files PER_HOST, the `host` lines of the clock's log, and the fields PER_RUN of
-run.json. A file with another name is compared, so that no new one is left out.
+says how the host was: the files PER_HOST and MAY_LACK, the `host` lines of the clock's log, and the fields
+PER_RUN of run.json. A file with another name is compared, so that no new one is left out.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from benchgate.base.files import read_json
 from benchgate.base.text import counted, one_line
 from benchgate.fleet.assignments import Assignment, Want
 from benchgate.fleet.received import CheckedAnswer
+from benchgate.run import forked
 
 Files = Mapping[str, bytes]
 """The content of each file of a run's folder, by name."""
@@ -30,6 +31,8 @@ PER_HOST = frozenset(
     {"affinity.json", "argv.json", "environment.json", "host.json", "qmp.log", "stderr.log", "threads.json"}
 )
 """Paths, CPUs, thread numbers, times and complaints of the host."""
+MAY_LACK = frozenset({forked.FILE})
+"""Only a run that was a fork has it, and a worker on whose host QEMU cannot be forked makes none."""
 PER_RUN = frozenset({"attempt", "order", "warmup", "host_span_ns", "detail", "placement", "pins"})
 """These say where a run stands in its session, and how long it took there."""
 _HOST_LINE = re.compile(rb"^host .*\n", re.MULTILINE)
@@ -51,9 +54,8 @@ class Majority:
 
 def first_difference(files: Files, other: Files) -> str:
     """Gives an empty text if both are the same run."""
-    if sorted(files) != sorted(other):
-        name = min(set(files) ^ set(other))
-        return f"only one of them has {one_line(name)}"
+    if unlike := (set(files) ^ set(other)) - MAY_LACK:
+        return f"only one of them has {one_line(min(unlike))}"
     try:
         records = _record(files), _record(other)
     except ValueError as error:
@@ -65,7 +67,7 @@ def first_difference(files: Files, other: Files) -> str:
         first, second = records[0].get(key), records[1].get(key)
         if first != second:
             return one_line(f"{RUN} says {key} {first!r:.60}, and {second!r:.60}", 200)
-    for name in sorted(set(files) - PER_HOST - {RUN}):
+    for name in sorted(set(files) - PER_HOST - MAY_LACK - {RUN}):
         if result := _different(name, files[name], other[name], killed=killed):
             return result
     return ""

@@ -61,11 +61,17 @@ class TaskPackage:
     """The guest's files, by SHA-256."""
 
 
-def packed(
-    request: RunRequest, digest_of: Digest, clock: str, vouch: Vouch = lambda _: "", *, hold: str = ""
+def packed(  # noqa: PLR0913 - keyword arguments
+    request: RunRequest,
+    digest_of: Digest,
+    clock: str,
+    vouch: Vouch = lambda _: "",
+    *,
+    hold: str = "",
+    forks: bool = False,
 ) -> TaskPackage:
     """`clock` is the digest of the plugin's sources, `hold` the token of a measuring host, the only place for
-    runs in wall time."""
+    runs in wall time. `forks`: runs that start warm are forks where they can be."""
     spec = request.spec
     if spec.uses is None or spec.lane not in ((Lane.TCG, Lane.KVM) if hold else (Lane.INSN,)):
         raise FleetError(
@@ -93,6 +99,7 @@ def packed(
         exploration=spec.exploration.text if spec.exploration else "",
         start=None if spec.start is None else spec.start.record,
         words=spec.words,
+        forks=forks and spec.start is not None,
         lane=spec.lane,
         pins=spec.pins,
         hold=hold,
@@ -174,8 +181,8 @@ def unpacked(
 
 
 class Packs:
-    def __init__(self, vouch: Vouch) -> None:
-        self._vouch = vouch
+    def __init__(self, vouch: Vouch, *, forks: bool = False) -> None:
+        self._vouch, self._forks = vouch, forks
         self._digest = cache(file_digest)  # an image is not changed during a session: build/images.py checks
         self._clock = cache(source_digest)
         self._packed: dict[str, TaskPackage] = {}
@@ -200,7 +207,7 @@ class Packs:
     def of(self, request: RunRequest) -> TaskPackage:
         same = self.same(request)
         if same not in self._packed:
-            self._packed[same] = packed(request, self._digest, self._clock(), self._vouch)
+            self._packed[same] = packed(request, self._digest, self._clock(), self._vouch, forks=self._forks)
         return self._packed[same]
 
     def taken(self, request: RunRequest) -> None:

@@ -17,7 +17,7 @@ import shutil
 import signal
 import socket
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,10 @@ from benchgate.fleet.measuring import MeasuringPlace
 from benchgate.fleet.task import Task, is_plain_path
 from benchgate.fleet.work import Station, work_for
 from benchgate.run import stale
+from benchgate.run.templates import Templates
+
+_IDLE_S = 60.0
+"""A template that nobody has used for so long is ended."""
 
 
 def run_scheduler(host: str, port: int, security: Any, say: Notice) -> None:
@@ -99,13 +103,14 @@ def run_worker(orders: Orders, say: Notice) -> None:
     try:
         for line in stale.sweep_stale():
             say(line)
-        work_for(_station(orders, say))
-        asyncio.run(_serve(orders, say))
+        with closing(Templates(say, idle_s=_IDLE_S)) as templates:
+            work_for(_station(orders, say, templates))
+            asyncio.run(_serve(orders, say))
     finally:
         os.close(lock)
 
 
-def _station(orders: Orders, say: Notice) -> Station:
+def _station(orders: Orders, say: Notice, templates: Templates) -> Station:
     runs = orders.folder / "runs"
     with suppress(FileNotFoundError):
         shutil.rmtree(runs)  # we hold the lock, so its worker was killed
@@ -125,6 +130,7 @@ def _station(orders: Orders, say: Notice) -> Station:
         require=require,
         is_wanted=dask_private.is_wanted,
         measuring=MeasuringPlace(equipment) if orders.measuring else None,
+        fork=templates.fork,
         stand_aside=secede,
     )
 

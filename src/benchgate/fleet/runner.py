@@ -36,12 +36,13 @@ _AHEAD = 2
 class FleetRunner:
     looks_ahead = True
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keyword arguments
         self,
         engine: Engine,
         note: Notice,
         *,
         vouch: Vouch = lambda _: "",
+        forks: bool = False,
         patience_s: float = PATIENCE_S,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -60,7 +61,7 @@ class FleetRunner:
         """The runs that will be asked for next, as far as they were not wanted yet."""
         self._most = 0
         """The most that the fleet has ever had room for."""
-        self._packs = Packs(vouch)
+        self._packs = Packs(vouch, forks=forks)
         self._taken: set[tuple[str, bool]] = set()
         """The runs that were asked for ahead, and are taken."""
         self._pairs = Pairs()

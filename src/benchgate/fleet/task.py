@@ -64,7 +64,7 @@ SHA256 = re.compile(r"[0-9a-f]{64}")
 _PLAIN = re.compile(r"/[A-Za-z0-9_./+@~-]*")
 _Text = Annotated[str, Printable(LONGEST_TEXT)]
 _Role = Annotated[str, Matches("|".join(ROLES), f"one of {', '.join(ROLES)}")]
-SCHEMA = 4
+SCHEMA = 5
 LARGEST = 4 << 20
 
 
@@ -170,6 +170,8 @@ class Task:
     """The snapshot from which it starts, by digest: a worker makes its own (starts.py). None: it boots."""
     words: _Text = ""
     """The words of its kernel command line, if they come after its start."""
+    forks: bool = False
+    """Whether it may be a fork of a QEMU that has loaded the snapshot (run/templates.py)."""
     lane: Lane = Lane.INSN
     pins: Annotated[tuple[int, ...], Size(0, MOST_WORDS)] = ()
     """The worker's CPUs, for a run in wall time."""

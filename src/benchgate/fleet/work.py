@@ -27,6 +27,7 @@ from benchgate.fleet.host_json import Reply
 from benchgate.fleet.measuring import CancelledError, MeasuringPlace
 from benchgate.fleet.task import Task, task_digest, task_of_bytes
 from benchgate.run.attempt import execute
+from benchgate.run.forked import Fork
 
 LEAST_FREE = 256 << 20
 """A run may write this much at most (Limits); with less, the disk may be full in the middle of it."""
@@ -50,6 +51,8 @@ class Station:
     measuring: MeasuringPlace | None = None
     """None: the station makes only runs on the instruction clock; otherwise it makes only those in wall
     time."""
+    fork: Fork | None = None
+    """What makes a run a fork of a template; None: each starts by itself."""
     stand_aside: Callable[[], None] = lambda: None
     """Gives the calling thread's place to another task."""
 
@@ -145,7 +148,7 @@ def _made(station: Station, who: tuple[str, str, str], asked: Task, equipment: E
         files = {sha256: path for sha256, path in places.items() if path is not None}
         start = starts.start_of(asked, equipment, files, cache_storage.tell)
         request = packing.unpacked(asked, Path(name), equipment, files, start)
-        execute(request, lambda _: _continue(station))
+        execute(request, lambda _: _continue(station), station.fork if asked.forks else None)
         return answer.made(*who, Path(name))
 
 

@@ -126,6 +126,17 @@ class ConsoleInput:
 
 
 @dataclass(frozen=True, slots=True)
+class Turned:
+    """From this time on other rules applied (run/moments.py)."""
+
+    time: int
+    seed: int
+    quantum: int
+    fine: int
+    rush: int
+
+
+@dataclass(frozen=True, slots=True)
 class ClockLog:
     seed: int
     quantum: int
@@ -164,6 +175,7 @@ class ClockLog:
     in logs of earlier versions, and if the log has no end."""
     unmeasured: Mapping[str, str] = field(default_factory=dict)
     """Maps the histograms that the machine could not measure, although it was asked to, to the reason."""
+    turned: tuple[Turned, ...] = ()
     end: int | None = None
     checks: Mapping[str, int] = field(default_factory=dict)
     """Self-check counters; a run repeats them exactly."""
@@ -209,5 +221,6 @@ class ClockLog:
             None if self.activity is None else self.activity.repeatable,
             *(self.start, self.machine, self.capacities, self.memory, dict(self.orders), self.explored),
             None if self.counts is None else self.counts.repeatable,
+            self.turned,
         )
         return (self.seed, *counted)

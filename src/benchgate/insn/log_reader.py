@@ -73,6 +73,7 @@ class _LogReader:
         self.refused = ""
         self.start: tuple[int, int] | None = None
         self.end: int | None = None
+        self.turned: list[log.Turned] = []
         self.flooded = self.closed = False
         self.vcpus = 0
 
@@ -105,6 +106,7 @@ class _LogReader:
             "host": self._host,
             "end": self._end,
             "beat": self._pulse,
+            "turned": self._turned,
             "halted": self._pulse,
         }
         with self._located():
@@ -134,6 +136,7 @@ class _LogReader:
             operations=operations,
             unmeasured=MappingProxyType(dict(self.operated.unmeasured)),
             end=self.end,
+            turned=tuple(self.turned),
             checks=MappingProxyType(self.counters["check"]),
             carrier=self.carrier,
             host=MappingProxyType(self.counters["host"]),
@@ -233,6 +236,11 @@ class _LogReader:
         if len(words) != 2:
             raise self.fail(f"expected `{words[0]} TIME`")
         number(words[1])
+
+    def _turned(self, words: list[str]) -> None:
+        if len(words) != 6:
+            raise self.fail("expected `turned TIME SEED QUANTUM FINE RUSH`")
+        self.turned.append(log.Turned(*map(number, words[1:])))
 
     def _vcpu(self, words: list[str]) -> None:
         spent = PARTS if self.memory.machine or self.capacities else PARTS[:-1]

@@ -15,7 +15,7 @@ from pathlib import Path
 from benchgate.base.cells import Accel
 from benchgate.base.errors import CatalogError, OptionError, UsageError
 from benchgate.base.gates import BOOTS, MOST_RUNS, SMALLEST_LOOK, Policy, check_first_look
-from benchgate.base.snapshots import ALWAYS_WARM, FORK, StartKind
+from benchgate.base.snapshots import ALWAYS_WARM, StartKind
 from benchgate.base.system.machines import IDEAL
 from benchgate.base.system.systems import MAX_CPUS
 from benchgate.plan import catalog
@@ -173,8 +173,6 @@ def _check_fleet(fleet: str, got: Mapping[str, object], clock: str) -> None:
             " with --clock both: wall time is measured on one worker that does nothing else, and the "
             "instruction clock on the others; make two sessions, --clock wall and --clock insn",
         )
-    if got["start"] == FORK:
-        raise OptionError("fleet", " with --start fork: a worker makes no forks; use --start warm")
     for name, why in _NOT_ON_A_FLEET.items():
         if got[name]:
             raise OptionError("fleet", f" with --{name}: {why}")

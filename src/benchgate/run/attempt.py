@@ -23,7 +23,8 @@ from benchgate.base.process import MORE_FILES, TOO_MANY_FILES, base_environment
 from benchgate.base.runs import BootSpec, Ending, RawRun
 from benchgate.base.system.script import Script
 from benchgate.run.console import ConsoleLimits
-from benchgate.run.guest import Fork, OnPhase, run_guest
+from benchgate.run.forked import Fork
+from benchgate.run.guest import OnPhase, run_guest
 from benchgate.run.native import run_native
 from benchgate.run.record import clock_log, save
 from benchgate.run.thread_use import host_span_ns

@@ -38,6 +38,7 @@ from benchgate.run.console import Console, ConsoleLimits, SerialLog, piped
 from benchgate.run.end_memory import KeptMemory, leaves_memory
 from benchgate.run.ending import confirmed
 from benchgate.run.follower import Follower, complaint
+from benchgate.run.forked import Fork
 from benchgate.run.pace import GuestPace, HostPace, TalkPace
 from benchgate.run.pinning import ThreadPlace
 from benchgate.run.qmp import Qmp, QmpError
@@ -47,10 +48,6 @@ from benchgate.run.thread_use import MemoryUse, UseSample, keep_samples, sample
 from benchgate.run.watch import Watch
 
 OnPhase = Callable[[str], None]
-Forked = Callable[[Mapping[int, int]], Child]
-"""Makes the child, with these descriptors; to be called as process.start."""
-Fork = Callable[[BootSpec, Path, str], Forked | None]
-"""Prepares a fork for a guest with this folder and this mark. None: it starts by itself."""
 PHASES = STARTING, BOOTING, RUNNING, ENDED = "starting", "booting", "running", "ended"
 """The names of the phases. Any other text is news for the user."""
 _QMP_S = 180.0
@@ -90,7 +87,9 @@ class RunningGuest:
     memory: MemoryUse | None = None
     """The host's count of its memory use; None unless its spec asks for it."""
     is_fork: bool = False
-    """Whether it is a fork of a QEMU that has loaded its snapshot."""
+    """Whether it is a fork of another QEMU."""
+    go_on: Callable[[], None] | None = None
+    """How the guest goes on, if it had begun before the fork; then nothing is sent to QEMU."""
     kept_memory: KeptMemory | None = None
     """The guest's memory, which outlives QEMU; None unless its spec asks for it."""
 
@@ -129,6 +128,9 @@ class RunningGuest:
     def go(self) -> None:
         """Starts the guest; raises QmpError if it did not run."""
         self.note_moment("start")
+        if self.go_on is not None:
+            self.go_on()
+            return
         self.load()
         try:
             self.qmp.execute("cont", seconds=_QMP_S)
@@ -292,7 +294,7 @@ def started(  # noqa: PLR0913 - keyword arguments
         with held():
             if forked is not None:
                 outputs = {1: streams.child_output, 2: streams.child_error}
-                child = forked({**outputs, **descriptors})
+                child = forked.make({**outputs, **descriptors})
             else:
                 child = process.start(
                     spec.argv,
@@ -307,8 +309,9 @@ def started(  # noqa: PLR0913 - keyword arguments
         qemus.close()
         streams.close_child_ends()
         stack.enter_context(stale.recorded(child.pid, child.started, mark))
-        guest = RunningGuest(child, streams.console, streams.log, qmp, folder, spec, talk)
-        guest.kept_memory, guest.is_fork = kept, forked is not None
+        go_on = None if forked is None else forked.go_on
+        guest = RunningGuest(child, streams.console, streams.log, qmp, folder, spec, None if go_on else talk)
+        guest.kept_memory, guest.is_fork, guest.go_on = kept, forked is not None, go_on
         stack.callback(keep_samples, folder, guest.samples)
         if spec.counts_memory:
             guest.memory = MemoryUse(child.pid, spec.pins, mark)

@@ -17,7 +17,8 @@ from functools import partial
 
 from benchgate.base.runs import RawRun
 from benchgate.run.attempt import RunRequest, execute
-from benchgate.run.guest import Fork, OnPhase
+from benchgate.run.forked import Fork
+from benchgate.run.guest import OnPhase
 
 _POLL_S = 0.01
 

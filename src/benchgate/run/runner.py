@@ -6,11 +6,13 @@ A `Runner` takes jobs and gives their RawRuns, with all files in the folders of 
 
 from __future__ import annotations
 
+import statistics
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from benchgate.base.runs import RawRun
+from benchgate.run import forked
 from benchgate.run.attempt import RunRequest
 from benchgate.run.parallel import AttemptJob, execute_all
 from benchgate.run.templates import Templates
@@ -50,6 +52,8 @@ class LocalRunner:
 
     def __init__(self, templates: Templates | None = None) -> None:
         self._templates = templates
+        self._private_kib: list[int] = []
+        """What each fork shared with nobody at its end."""
 
     def slots(self, here: int) -> int:
         return here
@@ -59,10 +63,16 @@ class LocalRunner:
 
     def execute_all(self, jobs: Iterable[AttemptJob], at_once: int) -> Generator[tuple[int, RawRun]]:
         fork = None if self._templates is None else self._templates.fork
-        return execute_all(jobs, at_once, fork)
+        for index, raw in execute_all(jobs, at_once, fork):
+            if (own := forked.private_kib(raw.folder)) is not None:
+                self._private_kib.append(own)
+            yield index, raw
 
     def facts(self) -> Mapping[str, object]:
-        return {}
+        if not self._private_kib:
+            return {}
+        most, usual = max(self._private_kib), round(statistics.median(self._private_kib))
+        return {"forks": {"runs": len(self._private_kib), "private_kib": usual, "most_private_kib": most}}
 
     def close(self) -> None:
         """Ends the templates; no attempt is left."""

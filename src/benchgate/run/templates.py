@@ -9,67 +9,54 @@ digit without a template. Fails with BootError if no template can be made, or if
 
 from __future__ import annotations
 
-import array
 import hashlib
 import os
 import secrets
-import select
+import shutil
 import socket
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import BootError
 from benchgate.base.exploration import Strategy
 from benchgate.base.files import write_json
-from benchgate.base.process import AdoptedProcess, Child, start_time
+from benchgate.base.process import Child
 from benchgate.base.runs import BootSpec
 from benchgate.base.system.qemu import QMP_DESCRIPTOR
-from benchgate.base.text import one_line
 from benchgate.insn.talk import TALK_DESCRIPTOR
 from benchgate.run.console import ConsoleLimits
-from benchgate.run.guest import Forked, started
+from benchgate.run.forked import FILE, Forked, ForkRefusal, answer, asked, born, request_text
+from benchgate.run.guest import RunningGuest, started
 
-FILE = "fork.json"
-"""The file's name in a run's folder; a run that is no fork has none."""
 SOCKET = 5
 """The template's descriptor of the socket at which it is asked; the talk with the clock has 4."""
 _MOST = 8
 """So many templates are kept. Each holds what QEMU needs for itself, and hardly any of the guest's memory."""
-_ANSWER_S = 180.0
-_LONGEST = 1000
-_OWN_FILES = frozenset(("profile", "events", "stacks", "threads", "sharing"))
-"""The plugin's options for records that have the template's time, or are written by path when QEMU ends."""
-
 Notice = Callable[[str], None]
-
-
-class ForkRefusal(Exception):
-    """The template says why this QEMU cannot be forked on this host."""
 
 
 def why_not(spec: BootSpec) -> str:
     """Why this run cannot be a fork; empty if it can."""
-    options = {word.partition("=")[0] for word in _plugin_word(spec.argv)[1].split(",")}
+    options = {word.partition("=")[0] for word in plugin_word(spec.argv)[1].split(",")}
     if spec.lane is not Lane.INSN or spec.start is None:
         return "it does not start from a snapshot"
     if spec.kept_memory or spec.counts_memory:
         return "its memory is examined"
     if spec.ports or "disks" in options:
         return "it has a network or disks, which its template would share"
-    if named := sorted(options & _OWN_FILES):
-        return f"it has records of its own ({named[0]})"
     return ""
 
 
-def _plugin_word(argv: tuple[str, ...]) -> tuple[int, str]:
+def plugin_word(argv: tuple[str, ...]) -> tuple[int, str]:
     """The place and the text of the argument of QEMU's option -plugin for the clock."""
     for place, word in enumerate(argv):
         if argv[place - 1] == "-plugin" and ",out=" in word:
@@ -77,17 +64,31 @@ def _plugin_word(argv: tuple[str, ...]) -> tuple[int, str]:
     return -1, ""
 
 
+def _observed(spec: BootSpec) -> Path | None:
+    """The file in the run's folder that says what of the guest's kernel is observed."""
+    option = "observe="
+    words = plugin_word(spec.argv)[1].split(",")
+    return next((Path(word.removeprefix(option)) for word in words if word.startswith(option)), None)
+
+
+def _meets(spec: BootSpec) -> str:
+    """The instructions at which its vCPUs may be stalled are in the code that a template has translated."""
+    if spec.exploration is None:
+        return "nowhere"
+    is_place = spec.exploration.strategy is Strategy.PLACE
+    return str(spec.exploration.places) if is_place else "synchronising instructions"
+
+
 def key_of(spec: BootSpec, folder: Path, mark: str) -> str:
-    """All runs with this key are forks of one template: they differ in what is given after the fork. The
-    instructions where an exploration looks are known to code that the template translates."""
-    place, plugin = _plugin_word(spec.argv)
+    """All runs with this key are forks of one template: they differ in what is given after the fork."""
+    place, plugin = plugin_word(spec.argv)
     options = [word for word in plugin.split(",") if not word.startswith("seed=")]
     argv = (*spec.argv[:place], ",".join(options), *spec.argv[place + 1 :])
     parts = [*argv, "environment", *(f"{name}={value}" for name, value in sorted(spec.environment.items()))]
-    explored = spec.exploration
-    hooked = None if explored is None else (explored.strategy is Strategy.PLACE, explored.places)
-    parts += [spec.shape, spec.words, str(spec.host_cpus), str(hooked)]
+    parts += [spec.shape, spec.words, str(spec.host_cpus), _meets(spec)]
     parts += ["" if spec.start is None else spec.start.record.digest]
+    if (observed := _observed(spec)) is not None:
+        parts.append(observed.read_text(encoding="ascii"))
     text = "\0".join(parts).replace(str(folder), "{run}").replace(mark, "{mark}")
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -98,33 +99,26 @@ def template_spec(spec: BootSpec, folder: Path, mark: str, own: Path, own_mark: 
     def renamed(text: str) -> str:
         return text.replace(str(folder), str(own)).replace(mark, own_mark)
 
-    place, plugin = _plugin_word(spec.argv)
+    place, plugin = plugin_word(spec.argv)
     argv = [renamed(word) for word in spec.argv]
     argv[place] = f"{renamed(plugin)},forks={SOCKET},mark={own_mark}"
     return replace(spec, argv=tuple(argv), words=renamed(spec.words))
 
 
-@dataclass
+@dataclass(eq=False)
 class _Template:
     """A QEMU that waits to be forked."""
 
     asks: socket.socket
     stack: ExitStack
     made: int = 0
+    used_s: float = 0.0
+    """When it was asked for last."""
 
     def fork(self, text: str, descriptors: Mapping[int, int]) -> Child:
         """Raises ForkRefusal, or BootError if the template or the fork has died."""
-        with self._asked("fork", text, descriptors) as answers:
-            kind, rest = _answer(answers)
-            if kind == "refused":
-                raise ForkRefusal(rest)
-            if kind != "pid" or not rest.isdecimal():
-                raise BootError("the template ended before it made a fork")
-            child = Child(AdoptedProcess(int(rest)), start_time(int(rest)))
-            kind, rest = _answer(answers)
-        if kind != "ready":
-            child.stop(0)
-            raise BootError(f"the fork did not begin: {rest or 'it ended'}")
+        with asked(self.asks, f"fork {text}", descriptors) as answers:
+            child = born(answers)
         self.made += 1
         return child
 
@@ -132,46 +126,21 @@ class _Template:
         """Raises ForkRefusal, or BootError if the template has died."""
         with (
             Path(os.devnull).open("rb") as nothing,
-            self._asked("can", text, dict.fromkeys(numbers, nothing.fileno())) as answers,
+            asked(self.asks, f"can {text}", dict.fromkeys(numbers, nothing.fileno())) as answers,
         ):
-            kind, rest = _answer(answers)
+            kind, rest = answer(answers)
         if kind == "refused":
             raise ForkRefusal(rest)
         if kind != "yes":
             raise BootError("the template ended before it made a fork")
 
-    @contextmanager
-    def _asked(self, what: str, text: str, descriptors: Mapping[int, int]) -> Iterator[socket.socket]:
-        """Where it answers."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        seed, mark, folder = text.split(" ", 2)
-        numbers = ":".join(map(str, descriptors))
-        with ours:
-            with theirs:
-                given = array.array("i", [theirs.fileno(), *descriptors.values()])
-                asked = f"{what} {seed} {mark} {numbers} {folder}".encode()
-                try:
-                    self.asks.sendmsg([asked], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, given)])
-                except OSError as error:
-                    raise BootError(f"the template has ended: {error.strerror}") from error
-            yield ours
-
-
-def _answer(end: socket.socket) -> tuple[str, str]:
-    """The first word and the rest of the next answer; both empty if there will be none."""
-    text = ""
-    if select.select([end], [], [], _ANSWER_S)[0]:
-        with suppress(ConnectionError):
-            text = one_line(end.recv(_LONGEST).decode(errors="replace"), _LONGEST)
-    kind, _, rest = text.partition(" ")
-    return kind, rest
-
 
 class Templates:
-    """Those of a session. Forks may be asked for from several threads."""
+    """Those of a session, or of a worker of a fleet, which ends those that nobody has used for `idle_s`.
+    Forks may be asked for from several threads, and outlive their templates."""
 
-    def __init__(self, notice: Notice) -> None:
-        self._notice = notice
+    def __init__(self, notice: Notice, idle_s: float | None = None) -> None:
+        self._notice, self._idle_s = notice, idle_s
         self._lock = threading.RLock()
         self._known: dict[str, _Template] = {}
         """The one that was used last is the last."""
@@ -193,12 +162,12 @@ class Templates:
             if why:
                 self._tell(why)
                 return None
-        return partial(self._forked, key, spec, folder, mark)
+        return Forked(partial(self._forked, key, spec, folder, mark))
 
     def _forked(
         self, key: str, spec: BootSpec, folder: Path, mark: str, descriptors: Mapping[int, int]
     ) -> Child:
-        text = f"{_seed(spec)} {mark} {folder}"
+        text = request_text(str(_seed(spec)), mark, folder)
         with self._lock:
             try:
                 child = self._template(key, spec, folder, mark).fork(text, descriptors)
@@ -221,11 +190,24 @@ class Templates:
                 self._forget(next(iter(self._known)))
             template = self._made(partial(_make, spec, folder, mark))
         self._known[key] = template
+        template.used_s = time.monotonic()
         return template
 
     def _forget(self, key: str) -> None:
         if (template := self._known.pop(key, None)) is not None:
             template.stack.close()
+            self._every.remove(template)
+
+    def _forget_idle(self) -> None:
+        """Who has the lock may be waiting for the thread that calls this."""
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            since = time.monotonic() - (self._idle_s or 0)
+            for key in [key for key, template in self._known.items() if template.used_s <= since]:
+                self._forget(key)
+        finally:
+            self._lock.release()
 
     def _made(self, make: Callable[[], _Template]) -> _Template:
         """Makes it in a thread that lives as long as this object: templates and their forks die with the
@@ -238,7 +220,14 @@ class Templates:
         return future.result()
 
     def _work(self) -> None:
-        while (task := self._tasks.get()) is not None:
+        while True:
+            try:
+                task = self._tasks.get(timeout=self._idle_s)
+            except Empty:
+                self._forget_idle()
+                continue
+            if task is None:
+                return
             future, make = task
             try:
                 template = make()
@@ -262,23 +251,38 @@ class Templates:
 
 def _seed(spec: BootSpec) -> int:
     """The seed of a run's clock."""
-    words = _plugin_word(spec.argv)[1].split(",")
+    words = plugin_word(spec.argv)[1].split(",")
     return int(next(word for word in words if word.startswith("seed=")).removeprefix("seed="))
 
 
-def _make(spec: BootSpec, folder: Path, mark: str) -> _Template:
+@contextmanager
+def begun(
+    spec: BootSpec, folder: Path, mark: str, own_mark: str
+) -> Iterator[tuple[RunningGuest, socket.socket]]:
+    """A QEMU for this run that can be forked, stopped in a folder of its own, and where it is asked."""
     with ExitStack() as stack:
         own = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="benchgate-template-")))
         asks, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         stack.enter_context(asks)
-        own_mark = secrets.token_hex(len(mark))[: len(mark)]
         with theirs:
             wanted = template_spec(spec, folder, mark, own, own_mark)
-            begun = started(wanted, own, mark=own_mark, limits=ConsoleLimits(), own={SOCKET: theirs.fileno()})
-            running = stack.enter_context(begun)
+            if (observed := _observed(spec)) is not None:
+                shutil.copyfile(observed, own / observed.name)
+            process = started(
+                wanted, own, mark=own_mark, limits=ConsoleLimits(), own={SOCKET: theirs.fileno()}
+            )
+            running = stack.enter_context(process)
         running.prepare()
+        yield running, asks
+
+
+def _make(spec: BootSpec, folder: Path, mark: str) -> _Template:
+    own_mark = secrets.token_hex(len(mark))[: len(mark)]
+    with ExitStack() as stack:
+        running, asks = stack.enter_context(begun(spec, folder, mark, own_mark))
         running.load()
         template = _Template(asks, stack)
-        template.check(f"0 {own_mark} {own}", (1, 2, QMP_DESCRIPTOR, TALK_DESCRIPTOR))
+        text = request_text("0", own_mark, running.folder)
+        template.check(text, (1, 2, QMP_DESCRIPTOR, TALK_DESCRIPTOR))
         template.stack = stack.pop_all()
         return template

@@ -75,7 +75,11 @@ def runner_of(options: Options, note: Notice, host: MeasuringHost) -> Runner:
 def maker_of(options: Options, note: Notice) -> Runner:
     """Chooses who makes runs, apart from a session that is resumed."""
     if options.fleet:
-        return FleetRunner(_engine(options), note, vouch=_vouch(options))
+        return FleetRunner(_engine(options), note, vouch=_vouch(options), forks=options.start == FORK)
+    return local_runner(options, note)
+
+
+def local_runner(options: Options, note: Notice) -> LocalRunner:
     return LocalRunner(Templates(note) if options.start == FORK else None)
 
 

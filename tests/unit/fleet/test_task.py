@@ -159,7 +159,7 @@ def test_who_vouches_does_not_change_the_run() -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda v: v.update(schema=1), "the task: schema is not 4"),
+        (lambda v: v.update(schema=1), "the task: schema is not 5"),
         (lambda v: v.update(lane="native"), "its lane cannot be native"),
         (lambda v: v.update(pins=[0]), "has no CPUs of its own"),
         (lambda v: v.update(hold="x"), "holds no host"),

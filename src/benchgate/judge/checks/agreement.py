@@ -53,6 +53,8 @@ def check_host(files: RunFiles, system: System, exploration: Exploration | None 
     if files.run.lane is Lane.INSN:
         if files.clock.vcpus != files.run.cell.cpus:
             raise _differs(files.run, f"{files.run.cell.cpus} CPUs", f"clock.log is of {files.clock.vcpus}")
+        if bool(files.clock.turned) != any(",turn=" in word for word in files.argv):
+            raise _differs(files.run, f"seed {files.run.seed}", "the clock turned to other rules, or did not")
         _check_typed(files, system)
         check_machine(files, system)
         check_exploration(files, exploration)

@@ -36,8 +36,10 @@ from benchgate.plan.planned import PlannedCell
 from benchgate.plan.seats import seat
 from benchgate.run import mix_guest
 from benchgate.run.argv import BootOptions
-from benchgate.run.attempt import RunRequest, execute
+from benchgate.run.attempt import RunRequest
+from benchgate.run.parallel import AttemptJob
 from benchgate.session.emulators import require_saved
+from benchgate.session.fleets import local_runner
 from benchgate.session.measuring_host import ThisHost
 from benchgate.session.workbench import Workbench
 
@@ -57,10 +59,12 @@ class MixBooter:
         self._bench = Workbench(options, ThisHost(), notice)
         self._loaded: set[str] = set()
         """The workloads whose oracles can be loaded."""
+        self.runner = local_runner(options, notice)
         self._stack = ExitStack()
         self._folder = Path()
 
     def __enter__(self) -> Self:
+        self._stack.callback(self.runner.close)
         self._folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="benchgate-mix-")))
         if self.options.clock != "insn":
             wait_s = self.options.lock_wait_s
@@ -80,7 +84,8 @@ class MixBooter:
         on_phase: Callable[[str], None] = lambda _: None,
     ) -> MixAttempt:
         """One boot. `folder` exists, and nothing else uses it."""
-        raw = execute(self.request(mix, folder, seed=seed, attempt=attempt), on_phase)
+        request = self.request(mix, folder, seed=seed, attempt=attempt)
+        ((_, raw),) = self.runner.execute_all([AttemptJob(request, on_phase)], 1)
         return self.judged(raw, mix)
 
     def request(self, mix: Mix, folder: Path, *, seed: int = 1, attempt: int = 1) -> RunRequest:

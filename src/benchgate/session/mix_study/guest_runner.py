@@ -13,6 +13,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
 from benchgate.base import mix_runs
+from benchgate.base.snapshots import FORK, StartKind
 from benchgate.base.system.machines import IDEAL, Cache, Machine
 from benchgate.base.system.systems import System
 from benchgate.base.text import visible
@@ -22,7 +23,7 @@ from benchgate.mix.study_orders import PartOrder, input_of
 from benchgate.mix.vectors import MILLIONTHS, Amount
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
-from benchgate.run.parallel import AttemptJob, execute_all
+from benchgate.run.parallel import AttemptJob
 from benchgate.session.mix_study.booter import MixAttempt, MixBooter
 from benchgate.session.mix_study.measure import MixAnswer, MixAttemptJob, MixJob, MixRunner, VoidMixRun
 
@@ -31,8 +32,13 @@ NO_MACHINE = "only the instruction clock with a machine that has a memory system
 
 
 @contextmanager
-def opened(study: Study) -> Iterator[MixRunner]:
-    options = replace(Options(), systems=(study.system,), clock=study.clock, machine=study.machine or IDEAL)
+def opened(study: Study, *, forks: bool = False) -> Iterator[MixRunner]:
+    """With `forks` runs that start warm are forks where they can be."""
+    start = FORK if forks else StartKind.COLD  # the study's system says whether it starts warm
+    machine_word = study.machine or IDEAL
+    options = replace(
+        Options(), systems=(study.system,), clock=study.clock, machine=machine_word, start=start
+    )
     system = catalog.load_system(study.system)
     machine = catalog.memory_machine(study.machine) if study.machine else None
     with MixBooter(options, _notice) as booter:
@@ -65,7 +71,8 @@ class GuestRunner:
                 request = self.booter.request(mix, asked.folder, seed=asked.job.order.seed)
                 yield AttemptJob(request, lambda _: None)
 
-        with closing(execute_all(requests(), self.booter.at_once(self._usual))) as results:
+        at_once, runner = self.booter.at_once(self._usual), self.booter.runner
+        with closing(runner.execute_all(requests(), at_once)) as results:
             for index, raw in results:  # a run that was interrupted has none, and a later one may have one
                 while refused:
                     yield refused.pop(0)

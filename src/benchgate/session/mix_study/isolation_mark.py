@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import UsageError
+from benchgate.base.snapshots import FORK
 from benchgate.base.workload.workloads import UNVERIFIED
 from benchgate.mix import isolation, studyfile
 from benchgate.mix.isolation import IsolationVerdict
@@ -119,5 +120,6 @@ def fixture_value(request: pytest.FixtureRequest, state: PytestSession) -> Isola
     wanted = asked(request.node)
     if state.options.plan:
         pytest.skip("--plan measures no study; next: benchgate mix vectors STUDY --plan")
-    measuring = partial(measure, wanted, state.options, guest_runner.opened, state.progress)
+    opened = partial(guest_runner.opened, forks=state.options.start == FORK)
+    measuring = partial(measure, wanted, state.options, opened, state.progress)
     return IsolationResult(or_exit(request.config, measuring), state.options.inconclusive_fails)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from benchgate.base.runs import RawRun
 from benchgate.build import mix_image
 from benchgate.judge import mix_verify
 from benchgate.plan.options import Options
-from benchgate.session.mix_study import booter
+from benchgate.run.parallel import AttemptJob
 from benchgate.session.mix_study.booter import MixAttempt, MixBooter
 from tests.mixkit import good_console, mix_console, raw_run, two_parts
 
@@ -39,13 +39,14 @@ def boot(monkeypatch: pytest.MonkeyPatch) -> Boot:
     def made(folder: Path, text: bytes) -> MixAttempt:
         asked: list[Any] = []
 
-        def execute(request: Any, _: object) -> RawRun:
-            asked.append(request)
-            return raw_run(folder, two_parts(), text)
+        def execute_all(jobs: Iterable[AttemptJob], _: int) -> Iterator[tuple[int, RawRun]]:
+            for n, job in enumerate(jobs):
+                asked.append(job.request)
+                yield n, raw_run(folder, two_parts(), text)
 
-        monkeypatch.setattr(booter, "execute", execute)
         monkeypatch.setattr(mix_image, "image", lambda mix, plan, *_: (mix.digest, plan))
         with Stood(Options(clock="insn"), lambda _: None) as stood:
+            monkeypatch.setattr(stood.runner, "execute_all", execute_all)
             attempt = stood.run(two_parts(), folder, seed=3, attempt=2)
         ((mix, (digest, plan), place, seeds),) = asked
         assert (mix, digest, place, seeds) == (two_parts(), mix.digest, folder, {"seed": 3, "attempt": 2})

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -77,6 +78,9 @@ def test_a_score_in_units_of_work() -> None:
 class Booter:
     """Gives the name of a mix's first part instead of booting it."""
 
+    def __init__(self, executed: Callable[[Iterable[AttemptJob], int], Iterator[tuple[int, object]]]) -> None:
+        self.runner = SimpleNamespace(execute_all=executed)
+
     def at_once(self, mix: Mix) -> int:
         return 1 + mix.cpus
 
@@ -96,35 +100,34 @@ def three_jobs() -> list[MixJob]:
     return [*others[:2], refused]
 
 
-def answered(monkeypatch: pytest.MonkeyPatch, has_a_result: Callable[[int], bool]) -> dict[str, str]:
+def answered(has_a_result: Callable[[int], bool]) -> dict[str, str]:
     """The answer of each attempt, by its folder. All begin before one ends."""
 
     def executed(jobs: Iterable[AttemptJob], at_once: int) -> Iterator[tuple[int, object]]:
         assert at_once == 3
         yield from [(n, job.request) for n, job in enumerate(jobs) if has_a_result(n)]
 
-    monkeypatch.setattr(guest_runner, "execute_all", executed)
     first, second, refused = three_jobs()
     jobs = [first, refused, second, first, refused]
     asked = [MixAttemptJob(job, Path(f"at{n}")) for n, job in enumerate(jobs)]
-    runner = guest_runner.GuestRunner(Booter(), catalog.load_system("kernel"), None, 2)  # type: ignore[arg-type]
+    runner = guest_runner.GuestRunner(Booter(executed), catalog.load_system("kernel"), None, 2)  # type: ignore[arg-type]
     return {str(attempt.folder): str(reason) for attempt, reason in runner.run_all(asked)}
 
 
-def test_each_attempt_has_its_own_answer_also_if_others_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_attempt_has_its_own_answer_also_if_others_have_none() -> None:
     first, second, _ = (job.order.parts[0].name for job in three_jobs())
-    whole = answered(monkeypatch, lambda _: True)
+    whole = answered(lambda _: True)
     own = {"at0": f"{first} at0 1", "at2": f"{second} at2 1", "at3": f"{first} at3 1"}
     assert {place: whole[place] for place in own} == {p: f"no result of {name}" for p, name in own.items()}
     for place in ("at1", "at4"):
         assert re.search(
             "^study.yaml:11: part prime.small#1: files needs files, disk, .*kernel", whole[place]
         )
-    interrupted = answered(monkeypatch, lambda n: n != 1)
+    interrupted = answered(lambda n: n != 1)
     assert interrupted == {place: answer for place, answer in whole.items() if place != "at2"}
 
 
-def test_a_machine_with_memory_takes_room_on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_with_memory_takes_room_on_the_host() -> None:
     seen: list[Mix] = []
 
     class Watching(Booter):
@@ -132,8 +135,8 @@ def test_a_machine_with_memory_takes_room_on_the_host(monkeypatch: pytest.Monkey
             seen.append(mix)
             return 1
 
-    monkeypatch.setattr(guest_runner, "execute_all", lambda *_: (_ for _ in ()))
-    runner = guest_runner.GuestRunner(Watching(), catalog.load_system("linux"), machine(), 4)  # type: ignore[arg-type]
+    nothing = Watching(lambda *_: (_ for _ in ()))
+    runner = guest_runner.GuestRunner(nothing, catalog.load_system("linux"), machine(), 4)  # type: ignore[arg-type]
     assert [*runner.run_all([])] == []
     assert [(mix.system.machine, mix.cpus) for mix in seen] == [(machine(), 4)]
 

@@ -33,6 +33,20 @@ bool clock_started(void); // the guest has executed an instruction, or a restore
 void clock_pause(void);   // every vCPU is halted; the host takes a snapshot
 // The machine was restored and has not begun: all chance comes from another seed. Gives the reason why it cannot.
 const char *clock_reseed(uint64_t seed);
+// From the first moment at or after `at` at which all stand still, these rules apply; 0: as before.
+struct clock_turn {
+    uint64_t at, seed, quantum, fine, rush;
+};
+void clock_turn_at(const struct clock_turn *turn); // while the machine stands still
+// The machine stops at the first such moment, and stands until clock_go_on. Nobody in the guest can tell.
+void clock_hold_at(uint64_t time);
+bool clock_held(void);
+void clock_go_on(void);
+// Of a machine that is held: its time, and the latest time of a vCPU.
+struct clock_moments {
+    uint64_t now, latest;
+};
+struct clock_moments clock_moments(void);
 void clock_begin(void);   // the host has taken it, or has restored the guest from one; the vCPUs may run
 
 // Called in the vCPU's own thread.

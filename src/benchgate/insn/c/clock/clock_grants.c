@@ -9,7 +9,7 @@ const char *clock_carries(const char *way) {
 
 void clock_give_grants(void) {
     // Before the guest starts no time may pass: vCPU threads come up in an order that the host chooses.
-    if (!clock_guest_started || clock_errands_block_grants())
+    if (!clock_guest_started || clock_errands_block_grants() || clock_holds())
         return;
     struct lockstep_grants grants;
     lockstep_step(&clock_machine, &grants);

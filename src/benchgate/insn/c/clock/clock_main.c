@@ -43,7 +43,7 @@ void clock_pause(void) {
 
 void clock_begin(void) {
     clock_lock();
-    clock_guest_started = true;
+    clock_guest_begins();
     clock_give_grants();
     clock_unlock();
 }

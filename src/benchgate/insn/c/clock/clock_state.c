@@ -4,6 +4,7 @@
 
 #include "carrier.h"
 #include "journal.h"
+#include "threads.h"
 
 #include <pthread.h>
 #include <sys/eventfd.h>
@@ -62,6 +63,18 @@ bool clock_is_slow(unsigned c) {
 
 bool clock_started(void) {
     return clock_guest_started;
+}
+
+// Where QEMU itself stops its vCPUs, before the guest begins and at its end, it wakes them as often as the host likes.
+void clock_tell_halt(unsigned c) {
+    if (clock_guest_started && clock_machine.main != LOCKSTEP_MAIN_NONE)
+        threads_halted(c, clock_machine.vcpu[c].state == LOCKSTEP_HALT, clock_machine.vcpu[c].time);
+}
+
+void clock_guest_begins(void) {
+    clock_guest_started = true;
+    for (unsigned c = 0; c < clock_machine.count; c++)
+        clock_tell_halt(c);
 }
 
 int clock_wakeup_fd(void) {

@@ -46,6 +46,8 @@ void clock_unlock(void); // also wakes the threads that were released since cloc
 void clock_release(unsigned vcpu);
 void clock_wake_main(void);
 bool clock_is_halted(void); // every vCPU; call with the lock held
+void clock_guest_begins(void); // with the lock held
+void clock_tell_halt(unsigned vcpu); // whether it is halted now, to the record of threads; with the lock held
 
 // ---- clock_vcpu.c
 
@@ -71,6 +73,10 @@ bool clock_errand_active(unsigned vcpu);  // its thread runs a job; the machine 
 // ---- clock_watch.c: clock_watch_begin and clock_report
 
 void clock_beat(void); // call with the lock held; logs the guest's time now and then
+
+// ---- clock_moment.c; call with the lock held
+
+bool clock_holds(void); // the machine stands still at a moment that was asked for: nothing is granted
 
 // ---- clock_grants.c; call with the lock held
 

@@ -16,7 +16,7 @@ void clock_adopt(unsigned c) {
 }
 
 static void start(void) {
-    clock_guest_started = true;
+    clock_guest_begins();
     clock_wake_main(); // the main loop may still be in a sleep on host time
 }
 
@@ -168,7 +168,7 @@ void clock_wait_begin(void *condition) {
         clock_vcpus[c].waiting = condition;
         clock_tell_turn(c);
         lockstep_halt(&clock_machine, c, clock_vcpus[c].time);
-        threads_halted(c, true, clock_machine.vcpu[c].time);
+        clock_tell_halt(c);
         delays_halts(c);
     }
     clock_vcpus[c].pending = false;

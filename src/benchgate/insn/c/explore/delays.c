@@ -17,6 +17,7 @@
 #include "clock.h"
 #include "explore.h"
 #include "journal.h"
+#include "places.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -109,13 +110,53 @@ void delays_appear(unsigned c) {
         aim(c);
 }
 
-const char *delays_again(const char *folder) {
-    char path[1024];
+// What is translated calls back at the places of a strategy; the others have the same.
+static bool has_same_places(const struct explore_rules *one, const struct explore_rules *other) {
+    bool is_place = one->strategy == EXPLORE_PLACE;
+    return is_place == (other->strategy == EXPLORE_PLACE) &&
+           (!is_place || (one->places == other->places && memcmp(one->place, other->place, sizeof one->place) == 0));
+}
+
+static bool begins_before(uint64_t time) {
+    bool listed = explore.rules.strategy == EXPLORE_POINTS, before = !listed && explore.rules.from < time;
+    for (unsigned c = 0; c < explore.vcpus && listed; c++)
+        before |= explore_next(&explore, c) < begun(c);
+    return before;
+}
+
+// From the begin on this exploration would have done the same up to here: nothing.
+static const char *does_not_fit(const struct explore *before, uint64_t time) {
+    if (!has_same_places(&before->rules, &explore.rules))
+        return "its exploration has other places than that of the run that was forked";
+    if (made)
+        return "the run that was forked has been stalled itself";
+    if (explore.rules.strategy == EXPLORE_ANYWHERE)
+        return "strategy anywhere counts from the begin of a run";
+    return begins_before(time) ? "its exploration begins before the moment of the fork" : NULL;
+}
+
+const char *delays_from(uint64_t time) {
+    static struct explore before;
+    if (!on)
+        return NULL;
+    before = explore;
+    const char *why = read_rules(places_own(file), before.vcpus, before.open);
+    if (!why && memcmp(&before.rules, &explore.rules, sizeof before.rules) == 0) {
+        explore = before;
+        return NULL;
+    }
+    explore.alone = before.alone;
+    why = why ? why : does_not_fit(&before, time);
+    for (unsigned c = 0; !why && c < before.vcpus; c++)
+        aim(c);
+    return why;
+}
+
+const char *delays_again(void) {
     unsigned vcpus = explore.vcpus;
     if (!on)
         return NULL;
-    snprintf(path, sizeof path, "%s%s", folder, strrchr(file, '/'));
-    const char *why = read_rules(path, vcpus, explore.open);
+    const char *why = read_rules(places_own(file), vcpus, explore.open);
     for (unsigned c = 0; !why && c < vcpus; c++) {
         target[c] = FAR;
         qemu_plugin_u64_set(beyond, c, 0);
@@ -239,6 +280,15 @@ const char *delays_setup(const char *path, unsigned vcpus, bool whole) {
 }
 
 void delays_header(void) {}
+
+const char *delays_from(uint64_t time) {
+    (void)time;
+    return NULL;
+}
+
+const char *delays_again(void) {
+    return NULL;
+}
 
 void delays_report(void) {}
 

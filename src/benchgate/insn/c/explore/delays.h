@@ -10,8 +10,10 @@
 // Reads the exploration's file; gives NULL, or why it failed. `whole` means that the run is the window.
 const char *delays_setup(const char *path, unsigned vcpus, bool whole);
 bool delays_on(void);
-// Before the machine begins: reads the file of the same name in another folder. Gives the reason why it cannot.
-const char *delays_again(const char *folder);
+// In a fork, before the machine begins: reads its own file. Gives the reason why it cannot.
+const char *delays_again(void);
+// In a fork of a machine that stands at a moment, which is `time` on the vCPU that is ahead of all: the same.
+const char *delays_from(uint64_t time);
 void delays_header(void); // these two write lines of the log
 void delays_report(void);
 

@@ -8,11 +8,13 @@
 #include "journal.h"
 #include "libc.h"
 #include "parking.h"
+#include "places.h"
 #include "rehearsal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -31,7 +33,12 @@
 
 static int host = -1;
 static char mark[MOST_MARK + 1], folder[MOST_PATH];
+static char own[MOST_PATH]; // a fork's folder
 static void (*begins)(uint64_t seed);
+static void (*goes_on)(void);
+static bool stands;
+static char log_path[MOST_PATH];
+static int waits = -1; // who waits until the machine stands
 static struct {
     char *content;
     size_t length;
@@ -41,21 +48,25 @@ static unsigned reads;
 struct request {
     int birth; // the child's socket
     uint64_t seed;
+    struct clock_turn turn; // at: 0, no rule changes
     bool asks; // whether it could be forked
     char mark[MOST_MARK + 1], folder[MOST_PATH];
     struct inherited_given given;
     int attached[INHERITED_MOST + 1]; // all descriptors that came; the first is `birth`
 };
 
-const char *forks_setup(int socket, const char *given, const char *log, void (*called)(uint64_t)) {
-    const char *slash = strrchr(log, '/');
-    if (!given || strlen(given) > MOST_MARK || strlen(given) < 8 || !slash || slash - log >= MOST_PATH)
+const char *forks_setup(int socket, const char *given, const char *path, void (*called)(uint64_t),
+                        void (*called_later)(void)) {
+    const char *slash = strrchr(path, '/');
+    if (!given || strlen(given) > MOST_MARK || strlen(given) < 8 || !slash || strlen(path) >= MOST_PATH)
         return "a template has a mark of 8 to 64 characters, and its log an absolute path";
     if (fcntl(socket, F_SETFD, FD_CLOEXEC) != 0)
         return "the descriptor of option forks is not open";
-    memcpy(folder, log, (size_t)(slash - log));
+    memcpy(folder, path, (size_t)(slash - path));
     memcpy(mark, given, strlen(given));
+    memcpy(log_path, path, strlen(path));
     begins = called;
+    goes_on = called_later;
     host = socket;
     return parking_setup();
 }
@@ -65,11 +76,24 @@ int forks_socket(void) {
 }
 
 void forks_read(const char *path, char *content, size_t length) {
-    size_t own = strlen(folder);
-    if (host >= 0 && reads < MOST_READ && strncmp(path, folder, own) == 0 && strcmp(path + own, WORDS) == 0) {
+    size_t length_of_folder = strlen(folder);
+    if (host >= 0 && reads < MOST_READ && strncmp(path, folder, length_of_folder) == 0 &&
+        strcmp(path + length_of_folder, WORDS) == 0) {
         words[reads].content = content;
         words[reads++].length = length;
     }
+}
+
+void forks_report(void) {
+    char text[2048];
+    int file = *own ? open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC) : -1;
+    ssize_t size = file < 0 ? 0 : (ssize_t)syscall(SYS_read, file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    text[size > 0 ? size : 0] = 0;
+    const char *found = strstr(text, "Private_Dirty:");
+    if (found)
+        journal_line("host private_kib %llu", strtoull(found + strlen("Private_Dirty:"), NULL, 10));
 }
 
 // ---- the request
@@ -83,10 +107,23 @@ __attribute__((format(printf, 2, 3))) static void say(int socket, const char *fo
     (void)!send(socket, text, size < (int)sizeof text ? (size_t)size : sizeof text - 1, MSG_NOSIGNAL);
 }
 
+// A machine that has begun takes rules; another one, a seed.
+static bool read_rules(struct request *r, const char *text) {
+    struct clock_turn *t = &r->turn;
+    int end = 0;
+    if (!clock_started())
+        return sscanf(text, "%" SCNu64 "%n", &r->seed, &end) == 1 && !text[end];
+    if (strcmp(text, "-") == 0)
+        return true;
+    t->at = clock_moments().now;
+    return sscanf(text, "%" SCNu64 ":%" SCNu64 ":%" SCNu64 ":%" SCNu64 "%n", &t->seed, &t->quantum, &t->fine, &t->rush,
+                  &end) == 4 && !text[end];
+}
+
 static bool read_text(struct request *r, char *text, unsigned descriptors) {
-    char kind[5], numbers[100];
+    char kind[5], rules[120], numbers[100];
     int at = 0;
-    if (sscanf(text, "%4s %" SCNu64 " %64s %99s %n", kind, &r->seed, r->mark, numbers, &at) != 4 || !at)
+    if (sscanf(text, "%4s %119s %64s %99s %n", kind, rules, r->mark, numbers, &at) != 4 || !at || !read_rules(r, rules))
         return false;
     r->asks = strcmp(kind, "can") == 0;
     if (!r->asks && strcmp(kind, "fork") != 0)
@@ -156,22 +193,50 @@ static void fail(const struct request *r, const char *why) {
     _exit(JOURNAL_EXIT_REFUSED);
 }
 
+static void tell_ready(const struct request *r) {
+    clock_watch_look();
+    say(r->birth, "ready");
+}
+
+// The machine goes on when the host has closed its end, and this thread has left forks_stand.
+static void go_on(const struct request *r) {
+    memcpy(own, r->folder, sizeof own);
+    places_move(folder, own);
+    const char *why = strcmp(r->mark, mark) == 0 ? NULL : "its guest has the mark of the run that is forked";
+    if (!why)
+        why = inherited_move(folder, own);
+    if (!why)
+        why = delays_from(clock_moments().latest);
+    if (!why && !journal_head_again(places_own(log_path), goes_on))
+        why = "its log cannot be written again";
+    if (why)
+        fail(r, why);
+    if (r->turn.at)
+        clock_turn_at(&r->turn);
+    tell_ready(r);
+    char nothing;
+    while (recv(r->birth, &nothing, 1, 0) < 0 && errno == EINTR)
+        ;
+    close(r->birth);
+}
+
 static void begin(const struct request *r) {
-    const char *why = inherited_move(folder, r->folder);
+    memcpy(own, r->folder, sizeof own);
+    places_move(folder, own);
+    const char *why = inherited_move(folder, own);
     if (!why && !journal_again())
         why = "its log cannot be begun again";
     if (!why)
         why = clock_reseed(r->seed);
     if (!why)
-        why = delays_again(r->folder);
+        why = delays_again();
     if (why)
         fail(r, why);
     begins(r->seed);
     for (unsigned i = 0; i < reads; i++)
         exchange(words[i].content, words[i].length, r->mark);
     exchange_command(r->mark);
-    clock_watch_look();
-    say(r->birth, "ready");
+    tell_ready(r);
     close(r->birth);
 }
 
@@ -187,7 +252,10 @@ static void be_born(struct request *r, pid_t parent) {
     if (why)
         fail(r, why);
     parking_revive();
-    begin(r);
+    if (clock_started())
+        go_on(r);
+    else
+        begin(r);
 }
 
 // ---- the template
@@ -206,7 +274,7 @@ static void answer(struct request *r) {
     const char *why = inherited_look(&r->given, r->birth, host, folder);
     if (!why && !libc_give_memory())
         why = "the guest's memory cannot be given to a fork";
-    if (!why && !rehearsal_translate())
+    if (!why && !clock_started() && !rehearsal_translate())
         why = "its vCPUs do not translate";
     if (!why && !are_at_rest())
         why = "its vCPUs are not at rest";
@@ -229,6 +297,33 @@ static void answer(struct request *r) {
         say(r->birth, "refused the host makes no process: %s", strerror(error));
 }
 
+static bool read_hold(const char *text, int count, int socket) {
+    uint64_t time;
+    int end = 0;
+    if (count != 1 || sscanf(text, "hold %" SCNu64 "%n", &time, &end) != 1 || text[end])
+        return false;
+    waits = fcntl(socket, F_DUPFD_CLOEXEC, 0);
+    clock_hold_at(time);
+    return waits >= 0;
+}
+
+void forks_stand(void) {
+    struct clock_moments moments = clock_moments();
+    say(waits, "held %" PRIu64 " %" PRIu64, moments.now, moments.latest);
+    close(waits);
+    waits = -1;
+    stands = true;
+    clock_main_asks(true);
+    while (stands && host >= 0) {
+        struct pollfd asked = {host, POLLIN, 0};
+        syscall(SYS_ppoll, &asked, 1, NULL, NULL, _NSIG / 8);
+        forks_serve();
+    }
+    stands = false;
+    clock_main_asks(false);
+    clock_go_on();
+}
+
 void forks_serve(void) {
     struct request r;
     char text[MOST_PATH + 300];
@@ -237,7 +332,13 @@ void forks_serve(void) {
     if (count < 0)
         return;
     r.birth = r.attached[0];
-    if (count > 0 && read_text(&r, text, (unsigned)count))
+    if (strcmp(text, "go") == 0)
+        stands = false;
+    else if (!stands && clock_started())
+        say(r.birth, "refused it runs");
+    else if (read_hold(text, count, r.birth))
+        say(r.birth, "yes");
+    else if (count > 0 && read_text(&r, text, (unsigned)count))
         answer(&r);
     else if (count > 0)
         say(r.birth, "refused the request has another form");

@@ -13,12 +13,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+// The same socket takes a machine to a moment of its own: "hold TIME" and a descriptor, of a machine that has not begun or stands. It
+// answers there "held NOW LATEST" when it stands (clock.h), and takes "fork" and "can" as a template does, until it is
+// told "go". A fork of such a machine goes on from there, with its log and what it has recorded so far; SEED is then
+// SEED:QUANTUM:FINE:RUSH, and 0 for a rule that stays, and "-" if all stay.
+//
 // `socket`: where the host asks. `mark` stands in the command line, and in the words of the guest; each child has
 // another of the same length. `log`: the path of the template's log. `begins` is called in the child, when its log is open.
-const char *forks_setup(int socket, const char *mark, const char *log, void (*begins)(uint64_t seed));
+// `goes_on`: the same, in a fork of a machine that had begun: it writes the header of its log.
+const char *forks_setup(int socket, const char *mark, const char *log, void (*begins)(uint64_t seed),
+                        void (*goes_on)(void));
 int forks_socket(void); // -1: this is no template
 // In the main thread, while no guest runs and no lock is held: forks if the host has asked for it.
 void forks_serve(void);
+// In the main thread, while the machine is held: does what the host asks, until it goes on.
+void forks_stand(void);
+// In a fork, at its end: writes how much memory it shares with nobody.
+void forks_report(void);
 // QEMU has read a file.
 void forks_read(const char *path, char *content, size_t length);
 

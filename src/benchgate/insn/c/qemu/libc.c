@@ -318,6 +318,8 @@ static int poll_with_wakeup(struct pollfd *fds, nfds_t count, const struct times
 static void sleep_in_step(struct pollfd *fds, nfds_t count, const sigset_t *mask) {
     bool asked = false;
     while (!clock_main_may_work()) {
+        if (clock_held())
+            forks_stand();
         int events = poll_with_wakeup(fds, asked ? 0 : count, NULL, mask);
         if (events != 0 && !asked) {
             asked = true;

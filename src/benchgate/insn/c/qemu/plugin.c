@@ -43,6 +43,7 @@ struct settings {
     bool lines, disks;
     uint64_t from, to; // the window's first and last byte of the console; 0: it lies between marks
     int talk, forks; // the host's sockets, or -1
+    struct clock_turn turn;
     struct clock_options clock;
     struct access_options access;
 };
@@ -75,6 +76,20 @@ static bool two_numbers(const char *text, uint64_t *one, uint64_t *two) {
         return false;
     memcpy(first, text, (size_t)(colon - text));
     return number(first, 1, UINT64_MAX, one) && number(colon + 1, 1, UINT64_MAX, two);
+}
+
+// `AT:SEED:QUANTUM:FINE:RUSH`
+static bool five_numbers(const char *text, struct clock_turn *turn) {
+    uint64_t *const fields[] = {&turn->at, &turn->seed, &turn->quantum, &turn->fine, &turn->rush};
+    for (size_t i = 0; i < 5; i++) {
+        char *end;
+        errno = 0;
+        *fields[i] = strtoull(text, &end, 10);
+        if (errno || end == text || *text == '-' || *end != (i < 4 ? ':' : 0))
+            return false;
+        text = end + 1;
+    }
+    return turn->at && (!turn->quantum || turn->quantum >= 100) && (!turn->fine || turn->fine >= 100);
 }
 
 // `CAPACITY:CAPACITY...`
@@ -135,6 +150,8 @@ static bool option(struct settings *s, const char *argument) {
         return s->talk = (int)n, true;
     if (IS("forks") && number(value, 3, 1023, &n))
         return s->forks = (int)n, true;
+    if (IS("turn"))
+        return five_numbers(value, &s->turn);
     if (IS("mark"))
         return *(s->mark = value) != 0;
     if (IS("disks") && number(value, 0, 1, &n))
@@ -231,6 +248,7 @@ static void ended(void) {
     counts_report(clock_here());
     operations_report();
     rehearsal_report();
+    forks_report();
     uint64_t guest_tsc = 0;
     for (unsigned c = 0; c < vcpu_count; c++)
         guest_tsc += counter_clock_reads(c);
@@ -332,11 +350,16 @@ static void write_header(const struct settings *s) {
     for (int c = 0; c < (int)vcpu_count && s->clock.capacity[0]; c++)
         journal_line("capacity %d %u", c, s->clock.capacity[c]);
     delays_header();
+    journal_headed();
 }
 
 // In a fork: its log begins as that of a machine that was started by itself.
 static void begins(uint64_t seed) {
     settings.clock.rules.seed = seed;
+    write_header(&settings);
+}
+
+static void begins_as_before(void) {
     write_header(&settings);
 }
 
@@ -364,7 +387,7 @@ static const char *problem(uint64_t id, const struct qemu_info *info, struct set
     if (why || s->forks < 0)
         return why;
     rehearsal_setup(info->target_name, info->version.cur, id);
-    return forks_setup(s->forks, s->mark, s->out, begins);
+    return forks_setup(s->forks, s->mark, s->out, begins, begins_as_before);
 }
 
 int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv) {
@@ -381,6 +404,8 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
     write_header(s);
     counter_setup(reached);
     clock_setup(&s->clock);
+    if (s->turn.at)
+        clock_turn_at(&s->turn);
     console_begins(s->clock.start.bytes);
     activity_setup(vcpu_count, s->lines, s->clock.start.time);
     if (s->lines)

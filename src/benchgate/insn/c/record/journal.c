@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,14 +16,38 @@ bool journal_open(const char *path) {
     return journal >= 0;
 }
 
-bool journal_again(void) {
-    return ftruncate(journal, 0) == 0;
-}
-
 // Uses the system call because `write` is this plugin's own (libc.c).
 static void put(int fd, const char *line, size_t length) {
     if (fd >= 0)
         (void)!syscall(SYS_write, fd, line, length);
+}
+
+bool journal_again(void) {
+    return ftruncate(journal, 0) == 0;
+}
+
+static off_t head; // the length of the header
+
+void journal_headed(void) {
+    head = lseek(journal, 0, SEEK_END);
+}
+
+// Not every descriptor of the log can be read, so `path` is opened.
+bool journal_head_again(const char *path, void (*write_header)(void)) {
+    struct stat about;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    bool good = file >= 0 && fstat(file, &about) == 0 && about.st_size >= head;
+    size_t length = good ? (size_t)(about.st_size - head) : 0;
+    char *rest = malloc(length + 1);
+    good = good && rest && pread(file, rest, length, head) == (ssize_t)length && journal_again();
+    if (file >= 0)
+        close(file);
+    if (good) {
+        write_header();
+        put(journal, rest, length);
+    }
+    free(rest);
+    return good;
 }
 
 size_t journal_line(const char *format, ...) {

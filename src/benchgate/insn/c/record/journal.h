@@ -10,6 +10,9 @@
 
 bool journal_open(const char *path);
 bool journal_again(void); // the log is empty again
+void journal_headed(void); // its header is complete
+// The log at `path`, which is this one, gets another header.
+bool journal_head_again(const char *path, void (*write_header)(void));
 // Returns the length of the line.
 __attribute__((format(printf, 1, 2))) size_t journal_line(const char *format, ...);
 // Writes the line `refused WHY` to the log and to stderr, and ends QEMU at once.

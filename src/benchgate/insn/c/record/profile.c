@@ -2,6 +2,7 @@
 
 #include "clock.h"
 #include "marks.h"
+#include "places.h"
 #include "tally.h"
 
 #if INSN_API >= 3
@@ -54,7 +55,7 @@ static void begin(uint64_t time) {
 }
 
 static void write_file(uint64_t time) {
-    FILE *out = fopen(file, "we");
+    FILE *out = fopen(places_own(file), "we");
     if (!out)
         return;
     fprintf(out, "insn-profile 1\nwindow %llu\n", (unsigned long long)(time - began));

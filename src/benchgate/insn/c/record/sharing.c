@@ -10,6 +10,7 @@
 #include "sharing.h"
 
 #include "marks.h"
+#include "places.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -231,7 +232,7 @@ static void write_lines(FILE *out) {
 }
 
 static void write_file(uint64_t time) {
-    FILE *out = fopen(file, "we");
+    FILE *out = fopen(places_own(file), "we");
     if (!out)
         return;
     fprintf(out, "insn-sharing 1\nline %u\nvcpus %u\nwindow %llu\ndropped %llu %llu\n", line_bytes, vcpu_count,

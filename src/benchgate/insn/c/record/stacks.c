@@ -6,6 +6,7 @@
 #include "blocks.h"
 #include "clock.h"
 #include "marks.h"
+#include "places.h"
 #include "tree.h"
 
 #if INSN_API >= 3
@@ -235,7 +236,7 @@ static void begin(void) {
 }
 
 static void write_file(void) {
-    FILE *out = fopen(file, "we");
+    FILE *out = fopen(places_own(file), "we");
     if (!out)
         return;
     for (unsigned c = 0; c < vcpu_count; c++)

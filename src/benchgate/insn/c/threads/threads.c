@@ -45,6 +45,7 @@ static bool opened, closed;
 static uint64_t everywhere; // all CPUs
 static struct {
     uint64_t time, running; // of its last event; the id of its thread
+    bool halted;
 } on[LOCKSTEP_MAX];
 
 static void program_goes_on(unsigned vcpu, uint64_t time);
@@ -374,9 +375,10 @@ void threads_instruction(struct qemu_plugin_insn *insn, uint64_t address, size_t
 // ---- the clock, the window and the end
 
 void threads_halted(unsigned vcpu, bool halted, uint64_t time) {
-    if (!text_is_open())
+    if (!text_is_open() || on[vcpu].halted == halted)
         return;
     pthread_mutex_lock(&mutex);
+    on[vcpu].halted = halted;
     if (time > on[vcpu].time)
         on[vcpu].time = time;
     if (halted)

@@ -12,7 +12,10 @@ from benchgate.insn.plugin import c_file, c_folders
 from tests.ckit import FLAGS, linked
 
 DRIVER = Path(__file__).parents[4] / "data/errands/jobs.c"
-FILES = ("clock_vcpu", "clock_errands", "clock_grants", "clock_state", "clock_time", "lockstep")
+FILES = (
+    *("clock_vcpu", "clock_errands", "clock_grants", "clock_moment", "clock_state", "clock_time"),
+    "lockstep",
+)
 LEAST = 40
 """Of a hundred steps; turns and jobs alternate."""
 FIRST = {

@@ -14,7 +14,10 @@ from tests.ckit import FLAGS, linked
 
 DATA = Path(__file__).parents[4] / "data"
 DRIVERS = (DATA / "capacities/steps.c", DATA / "errands/jobs.c")
-FILES = ("clock_vcpu", "clock_errands", "clock_grants", "clock_state", "clock_time", "lockstep")
+FILES = (
+    *("clock_vcpu", "clock_errands", "clock_grants", "clock_moment", "clock_state", "clock_time"),
+    "lockstep",
+)
 CAPACITIES = (1, 3, 462, 1023, 1024)
 KEPT = ("waited", "stalled")
 """The counters that the driver keeps for vCPU 0."""

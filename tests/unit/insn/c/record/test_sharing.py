@@ -18,7 +18,7 @@ class Recorder:
     def __init__(
         self, folder: Path, vcpus: int = 2, *, whole: bool = False, change: tuple[str, str] | None = None
     ) -> None:
-        self.library = load(folder, "sharing", change=change)
+        self.library = load(folder, "sharing", beside=("places",), change=change)
         self.path = folder / "sharing.txt"
         setup = self.library.sharing_setup
         setup.restype = ctypes.c_char_p

@@ -1,0 +1,156 @@
+"""Who uses forks besides plain runs: each run is the one that starts from the snapshot by itself."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from benchgate.base.mix_runs import Mix, Part
+from benchgate.base.runs import Ending
+from benchgate.base.snapshots import FORK, StartKind
+from benchgate.evidence.files import read_object
+from benchgate.insn.arguments import Records
+from benchgate.judge.run_files import THREAD_EVENTS
+from benchgate.plan import catalog
+from benchgate.plan.options import Options
+from benchgate.run import forked
+from benchgate.run.argv import BootOptions
+from benchgate.run.attempt import execute
+from benchgate.run.forked import Fork
+from benchgate.run.templates import Templates
+from benchgate.session import recordings
+from benchgate.session.mix_study.booter import MixBooter
+from tests.guests.test_forks import forks, nonce, require_equal, run
+from tests.guests.test_warm_starts import Bench, made
+from tests.machines import wait_until
+
+__all__ = ["forks"]
+
+
+# ---- records
+
+
+def recorded(bench: Bench, folder: Path, seed: int, fork: Fork | None) -> Records:
+    """One run with every record that its machine has."""
+    folder.mkdir()
+    has_memory = bench.planned.system.memory_machine is not None
+    observed = bench.bench.observed(bench.planned)
+    records = recordings.records(
+        folder, observed=observed, profile=True, events=True, stacks=True, lines=has_memory
+    )
+    boot = BootOptions(nonce(seed), seed=seed, boot=1, records=records)
+    assert execute(bench.bench.request(bench.planned, boot, folder), fork=fork).ending is Ending.DONE
+    assert (folder / forked.FILE).exists() == (fork is not None)
+    own = forked.private_kib(folder)
+    assert (own is None) == (fork is None)
+    assert own is None or 100 < own < 512 << 10  # it has written something, and not all of its memory
+    return records
+
+
+def rows(profile: Path | None) -> list[str]:
+    """A profile without the number of blocks that were translated, which a fork has from its template."""
+    assert profile is not None
+    lines = profile.read_text().splitlines()
+    assert lines[-1].startswith("end ")
+    return sorted(lines[:-1])
+
+
+@pytest.mark.parametrize(
+    ("word", "machine", "cpus"),
+    [
+        ("kernel", "ideal", 2),
+        ("kernel", "desktop8", 4),
+        ("linux", "ideal", 2),
+        pytest.param("linux", "desktop8", 2, marks=pytest.mark.long),
+        pytest.param("linux", "ideal", 4, marks=pytest.mark.long),
+    ],
+)
+def test_each_record_of_a_fork_is_that_of_the_run_that_starts_by_itself(
+    word: str, machine: str, cpus: int, tmp_path: Path, forks: Templates
+) -> None:
+    bench = made(machine, word)
+    planned = bench.planned
+    bench = replace(bench, planned=replace(planned, cell=replace(planned.cell, cpus=cpus)))
+    for seed in (1, 2):
+        alone = recorded(bench, tmp_path / f"alone{seed}", seed, None)
+        forked = recorded(bench, tmp_path / f"forked{seed}", seed, forks.fork)
+        require_equal(tmp_path / f"alone{seed}", tmp_path / f"forked{seed}")
+        assert rows(alone.profile) == rows(forked.profile)
+        for name in ("threads", "events", "stacks", "sharing"):
+            one, other = getattr(alone, name), getattr(forked, name)
+            assert (one is None) == (other is None) == (name == "sharing" and machine == "ideal")
+            assert one is None or one.read_bytes() == other.read_bytes()
+    first, second = (digest(tmp_path / f"forked{seed}") for seed in (1, 2))
+    assert first != second  # each has its own
+
+
+def digest(folder: Path) -> str:
+    return hashlib.sha256((folder / THREAD_EVENTS).read_bytes()).hexdigest()
+
+
+def test_a_record_of_threads_begins_with_the_halts_of_the_machine(tmp_path: Path) -> None:
+    """How often QEMU stopped its vCPUs before, and after the end, depends on its host."""
+    bench = made("ideal", "kernel")
+    lines = Path(str(recorded(bench, tmp_path / "run", 1, None).threads)).read_text().splitlines()
+    assert [line.split()[:2] for line in lines[3:5]] == [["halt", "0"], ["halt", "1"]]
+    halted = [line.split()[1] for line in lines if line.startswith(("halt ", "resume "))]
+    for cpu in ("0", "1"):
+        of_cpu = [
+            line.split()[0]
+            for line in lines
+            if line.split()[0] in ("halt", "resume") and line.split()[1] == cpu
+        ]
+        assert of_cpu == ["halt", "resume"] * (len(of_cpu) // 2) + ["halt"] * (len(of_cpu) % 2)
+    assert set(halted) == {"0", "1"}
+
+
+# ---- a worker of a fleet
+
+
+def test_a_template_that_nobody_uses_is_ended_and_made_again(tmp_path: Path) -> None:
+    with contextlib.closing(Templates(print, idle_s=0.01)) as idle:
+        bench = made("ideal", "kernel")
+        for seed in (1, 2):
+            assert run(bench, tmp_path / f"run{seed}", seed, idle.fork).ending is Ending.DONE
+            assert wait_until(lambda: not idle._known)
+            assert not [child for child in psutil.Process().children() if "qemu" in child.name()]
+    keys = {read_object(tmp_path / f"run{seed}", forked.FILE)["number"] for seed in (1, 2)}
+    assert keys == {1}  # each was the first of its template
+
+
+# ---- mixes
+
+
+def of(name: str, workload: str, **given: int) -> Part:
+    found = catalog.load_workload(workload)
+    params = {param.name: param.default for param in found.params.values()} | given
+    return Part(name, found, tuple(sorted(params.items())), 1)
+
+
+def test_a_mix_of_a_fork_is_that_of_the_run_that_starts_by_itself(tmp_path: Path) -> None:
+    """Those with a disk are no forks."""
+    linux = catalog.load_system("linux:start=warm")
+    parts = of("primes#1", "primes", hi=20_000), Part("dummy#1", None)
+    asked = Mix(linux, 2, parts, least=3, limit_ms=200)
+    disk = replace(asked, parts=(of("files#1", "files", count=1, blocks=8, block_kb=4, rounds=1), parts[1]))
+    told: list[str] = []
+    for start in (StartKind.WARM, FORK):
+        with MixBooter(Options(clock="insn", start=start), told.append) as lab:
+            for seed in (1, 2):
+                folder = tmp_path / f"{start}{seed}"
+                folder.mkdir()
+                assert lab.run(asked, folder, seed=seed).reason == ""
+                assert (folder / forked.FILE).exists() == (start == FORK)
+    for seed in (1, 2):
+        require_equal(tmp_path / f"warm{seed}", tmp_path / f"fork{seed}")
+    assert not [text for text in told if "no fork" in text]
+    with MixBooter(Options(clock="insn", start=FORK), told.append) as lab:
+        (tmp_path / "disk").mkdir()
+        assert lab.run(disk, tmp_path / "disk").reason == ""
+    assert not (tmp_path / "disk" / forked.FILE).exists()
+    assert "it has a network or disks" in told[-1]
