@@ -102,12 +102,18 @@ class Bench:
             yield running
 
 
-def made(machine: str, word: str = "linux", qemu: Path | None = None, memory: str = "512M") -> Bench:
+def made(
+    machine: str,
+    word: str = "linux",
+    qemu: Path | None = None,
+    memory: str = "512M",
+    workload_word: str = "primes",
+) -> Bench:
     system = light(catalog.load_system(f"{word}:start=warm"))
     system = replace(system, qemu=replace(system.qemu, memory=memory))
     on = catalog.load_machine(machine)
     system = system if on is None else system.on(on)
-    workload = catalog.load_workload("primes", system)
+    workload = catalog.load_workload(workload_word, system)
     values, label = fill(workload, {"hi": 20_000})
     cell = Cell(system.name, workload.name, workload.mode, values, 2, label)
     planned = PlannedCell(cell, system, workload, Seats(Lane.INSN, Placement.VIRTUAL, ()))

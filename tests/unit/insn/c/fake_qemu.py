@@ -19,6 +19,7 @@ MACHINE = r"""
 #include "blocks.h"
 #include "clock.h"
 #include "journal.h"
+#include "rehearsal.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,8 @@ void tick(uint64_t ns) {
     blocks_arch = &coarse;
 }
 void on_vcpu(int vcpu) { clock_self = vcpu; }
+bool rehearsal_level(bool *is_user) { return false; }
+bool rehearsal_read(uint64_t address, void *into, size_t size, bool *is_there) { return false; }
 uint64_t clock_before(unsigned vcpu, uint64_t left) { return vcpu_times[vcpu] - left; }
 uint64_t clock_last_shown(void) { return shown; }
 void journal_refuse(const char *format, ...) { puts(format); exit(98); }

@@ -4,6 +4,7 @@
 #include "access.h"
 #include "divert.h"
 #include "journal.h"
+#include "layout.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -15,11 +16,12 @@
 static bool is_fork;
 static unsigned met, asked; // blocks of the template that this fork took, of those that it needed
 
-void rehearsal_report(void) {
+static void report(bool is_proven) {
     if (!is_fork)
         return;
     journal_line("host translations %u", asked);
     journal_line("host rehearsed %u", met);
+    journal_line("host layout_proven %d", is_proven);
 }
 
 #if INSN_API >= 3
@@ -32,33 +34,15 @@ void rehearsal_report(void) {
 #define BEFORE                                                                                               \
     4 // bytes before a block: the instruction after which it begins may be looked at (operations.c)
 #define LONGEST 15 // bytes of an instruction: that behind a block decides whether the block ends there
-#define PAGE 4096u
 #define NEIGHBOUR (64u << 10) // bytes: what is further away is in another region
 #define PATIENCE 100000       // looks, 200 us apart
-#define NOWHERE UINT64_MAX
+#ifndef REHEARSAL_AMPLE
+#define REHEARSAL_AMPLE (128u << 20) // bytes for translated code, of which runs do not use up what is left
+#endif
 
-// QEMU's, as in its sources of these versions. `struct cpu` is its CPUState, `struct env` that of an x86 CPU.
+// QEMU's, as in its sources of these versions. `struct cpu` is its CPUState.
 struct cpu;
-struct env {
-    uint64_t registers[16], pc, eflags, condition[3];
-    uint32_t condition_kind, direction, hflags;
-};
-#define IN_EFLAGS                                                                                            \
-    0x73100u         // what of a block's state is kept there, and the rest in hflags: RF, VM, AC, IOPL, TF
 #define PRIVILEGE 3u // of hflags; 0: the kernel
-struct block {
-    uint64_t pc, base;
-    uint32_t state, flags;
-    uint16_t size, instructions;
-    const void *code;
-    size_t code_size;
-    uintptr_t next_in_page[2];
-    uint64_t page[2];
-    uint32_t lock;
-    uint16_t jump[2], jump_code[2]; // NO_JUMP: there is none
-    uintptr_t jump_to[2], jumps_here, next_jump[2], jumps[2];
-};
-#define NO_JUMP 0xffff
 #define UNLINKED 0x4000u // in flags
 static struct {
     struct block *(*translate)(struct cpu *cpu, uint64_t pc, uint64_t base, uint32_t state, uint32_t flags);
@@ -70,13 +54,16 @@ static struct {
     struct block *(*link)(struct block *);
     void (*reset_jump)(struct block *, int);
     void (*unlink)(struct block *, uint64_t page);
+    size_t (*code_used)(void); // bytes of QEMU's memory for translated code
+    size_t (*code_capacity)(void);
     void (*on_flush)(uint64_t id, void (*flushed)(uint64_t id));
 } qemu;
 static const char *const names[] = {"tb_gen_code",        "get_page_addr_code_hostp",
                                     "qemu_get_cpu",       "async_run_on_cpu",
                                     "curr_cflags",        "tb_lock_page0",
                                     "tb_link_page",       "tb_reset_jump",
-                                    "tb_phys_invalidate", "qemu_plugin_register_flush_cb"};
+                                    "tb_phys_invalidate", "tcg_code_size",
+                                    "tcg_code_capacity",  "qemu_plugin_register_flush_cb"};
 
 // A block that a fork translated. `bytes` begin `before` bytes before it, and end behind it or with its page.
 struct note {
@@ -90,6 +77,7 @@ struct note {
 
 // In memory that the template and all its forks share.
 struct table {
+    struct layout_proof proof;
     _Atomic unsigned used, notes,
         complete;                       // bytes of the arena; notes that were begun; notes that are complete
     _Atomic uint64_t key[SLOTS];        // of each note; 0: nobody has taken the slot
@@ -110,6 +98,7 @@ static struct prepared *all[SLOTS]; // by place_of
 static bool is_done[MOST_NOTES];    // in the template
 static unsigned known;              // complete notes, in the template
 static _Atomic bool finished;
+static unsigned most_cpus; // for which QEMU shares out its memory for translated code
 static uintptr_t prepared_from, prepared_to; // in QEMU's memory for translated code
 static size_t env_at;                        // in a CPU; 0: not seen yet
 static const struct note *rehearsed;         // what the template translates for its forks
@@ -123,7 +112,12 @@ static _Thread_local struct {
     bool is_judged;
     struct spin spin;
     struct blocks_tail tail;
+    size_t size, instructions; // 0: there is none
 } seen; // the block that this thread translates
+
+void rehearsal_report(void) {
+    report(table && layout_is_proven(&table->proof));
+}
 
 static size_t place_of(uint64_t pc, uint32_t state) {
     return (pc ^ (uint64_t)state << 32) * 0x9e3779b97f4a7c15 >> 40;
@@ -153,6 +147,8 @@ const void *rehearsal_host(const void *host) {
 }
 
 struct spin rehearsal_spin(const struct blocks_tail *tail) {
+    seen.size = tail->end - tail->begin;
+    seen.instructions = tail->total;
     if (rehearsed) {
         seen.tail = *tail;
         return rehearsed->spin;
@@ -168,7 +164,7 @@ struct spin rehearsal_spin(const struct blocks_tail *tail) {
 // It will write into nearly all that is prepared, so the host copies it at once, and not page by page.
 void rehearsal_forked(void) {
     is_fork = true;
-    uintptr_t first = prepared_from & ~(uintptr_t)(PAGE - 1);
+    uintptr_t first = prepared_from & ~(uintptr_t)(LAYOUT_PAGE - 1);
     if (first)
         (void)madvise((void *)first, prepared_to - first,
                       MADV_POPULATE_WRITE); // else they are copied when written
@@ -187,9 +183,7 @@ static struct env *env_of(struct cpu *cpu) {
 
 // Whether a block for this state can be translated in the template.
 static bool is_usual(struct cpu *cpu, uint64_t pc, uint32_t state, uint32_t flags) {
-    const struct env *env = env_of(cpu);
-    return env_at && env->pc == pc && (env->hflags | (env->eflags & IN_EFLAGS)) == state &&
-           flags == qemu.flags(cpu);
+    return env_at && layout_env_is(env_of(cpu), pc, state) && flags == qemu.flags(cpu);
 }
 
 static void write_note(const struct block *block, const struct note *about, const uint8_t *bytes) {
@@ -209,12 +203,12 @@ static void write_note(const struct block *block, const struct note *about, cons
 }
 
 static void note(const struct block *block, uint64_t pc, const uint8_t *host) {
-    unsigned offset = pc % PAGE, end = offset + block->size + LONGEST;
+    unsigned offset = pc % LAYOUT_PAGE, end = offset + block->size + LONGEST;
     struct note about = {.pc = pc, .size = block->size, .host = host};
     about.before = offset < BEFORE ? 0 : BEFORE;
     about.spin = seen.spin;
-    about.kept = (uint16_t)((end < PAGE ? end : PAGE) - offset + about.before);
-    if (block->size > MOST_BYTES || offset + block->size > PAGE || atomic_load(&table->used) > ARENA - PAGE ||
+    about.kept = (uint16_t)((end < LAYOUT_PAGE ? end : LAYOUT_PAGE) - offset + about.before);
+    if (block->size > MOST_BYTES || offset + block->size > LAYOUT_PAGE || atomic_load(&table->used) > ARENA - LAYOUT_PAGE ||
         atomic_load(&table->notes) >= MOST_NOTES || (!about.before && (block->state & PRIVILEGE)))
         return;
     uint64_t key = mixed(0xcbf29ce484222325, host - about.before, about.kept);
@@ -235,11 +229,11 @@ static void note(const struct block *block, uint64_t pc, const uint8_t *host) {
 static struct block *link_at(struct block *block, uint64_t at) {
     block->flags &= ~UNLINKED;
     block->page[0] = at;
-    block->page[1] = NOWHERE;
+    block->page[1] = LAYOUT_NOWHERE;
     block->jumps_here = 0;
     for (int i = 0; i < 2; i++) {
         block->next_jump[i] = block->jumps[i] = 0;
-        if (block->jump[i] != NO_JUMP)
+        if (block->jump[i] != LAYOUT_NO_JUMP)
             qemu.reset_jump(block, i);
     }
     qemu.lock_page(at);
@@ -253,6 +247,8 @@ static struct block *link_at(struct block *block, uint64_t at) {
 // waits; on a machine with memory also at the same place. Whether it closes such a loop depends on those that
 // the guest came to before, so each is judged here (spin.h).
 static struct block *prepared(const struct block *wanted, const uint8_t *host, uint64_t at) {
+    if (!layout_is_proven(&table->proof))
+        return NULL;
     size_t place = place_of(wanted->pc, wanted->state);
     for (struct prepared *p; (p = all[place & (SLOTS - 1)]); place++) {
         const struct note *n = p->note;
@@ -280,21 +276,29 @@ static struct block *translating(struct cpu *cpu, uint64_t pc, uint64_t base, ui
         return qemu.translate(cpu, pc, base, state, flags);
     uint64_t at = qemu.fetch(env_of(cpu), pc, &host);
     const struct block wanted = {.pc = pc, .base = base, .state = state, .flags = flags};
-    struct block *block = at == NOWHERE ? NULL : prepared(&wanted, host, at);
+    struct block *block = at == LAYOUT_NOWHERE ? NULL : prepared(&wanted, host, at);
     if (block) {
         met++;
         return block;
     }
+    seen.instructions = 0;
     block = qemu.translate(cpu, pc, base, state, flags);
-    if (at != NOWHERE && block->page[0] == at && block->page[1] == NOWHERE && block->flags == flags)
+    const struct layout_told told = {pc, base, at, state, flags, seen.size, seen.instructions};
+    if (at != LAYOUT_NOWHERE && told.instructions && layout_look(&table->proof, block, &told) &&
+        block->page[1] == LAYOUT_NOWHERE)
         note(block, pc, host);
     return block;
 }
 
-// Nothing that was translated is there any more.
+// Nothing that was translated is there any more. All is translated again, and loops are judged again, so digits
+// depend on when that is: in a fork of a template that has rehearsed, earlier than in a run that starts by itself.
 static void flushed(uint64_t id) {
     (void)id;
+    if (is_fork && prepared_from)
+        journal_refuse("QEMU's memory for translated code is used up, which no fork can repeat: start this run warm");
+    prepared_from = prepared_to = 0;
     memset(all, 0, sizeof all);
+    layout_forget();
 }
 
 // ---- in the template
@@ -307,12 +311,12 @@ static uint64_t fetching(struct env *env, uint64_t pc, void **host) {
     if (!rehearsed)
         return qemu.fetch(env, pc, host);
     if (pc != rehearsed->pc)
-        return NOWHERE;
+        return LAYOUT_NOWHERE;
     replaced.env = env;
     replaced.hflags = env->hflags;
     replaced.eflags = env->eflags;
-    env->hflags = rehearsed->state & ~IN_EFLAGS;
-    env->eflags = (env->eflags & ~(uint64_t)IN_EFLAGS) | (rehearsed->state & IN_EFLAGS);
+    env->hflags = rehearsed->state & ~LAYOUT_IN_EFLAGS;
+    env->eflags = (env->eflags & ~(uint64_t)LAYOUT_IN_EFLAGS) | (rehearsed->state & LAYOUT_IN_EFLAGS);
     *host = (void *)(uintptr_t)(rehearsed->bytes + rehearsed->before);
     return rehearsed->at;
 }
@@ -340,15 +344,22 @@ static void prepare(struct cpu *cpu, const struct note *n) {
     replaced.env->eflags = replaced.eflags;
     if (block->page[0] != n->at)
         return;
-    qemu.unlink(block, NOWHERE);
-    if (block->size == n->size)
+    qemu.unlink(block, LAYOUT_NOWHERE);
+    if (block->size == n->size && block->flags == (n->flags | UNLINKED))
         keep(n, block);
+}
+
+// QEMU's translator leaves by a long jump if the memory is full, which nobody would catch here. That memory is
+// shared out to the CPUs, so the first may have a part only of what is free; the rest is for the forks.
+static bool has_room(void) {
+    size_t capacity = qemu.code_capacity();
+    return capacity >= REHEARSAL_AMPLE && qemu.code_used() < capacity / 2 / most_cpus;
 }
 
 static void work(struct cpu *cpu, void *unused) {
     (void)unused;
     unsigned notes = atomic_load(&table->notes);
-    for (unsigned i = 0; i < notes && i < MOST_NOTES;
+    for (unsigned i = 0; i < notes && i < MOST_NOTES && has_room();
          i++) { // as the guest came to them: neighbours in memory
         uint32_t place = atomic_load(&table->place[i]);
         if (place && !is_done[i])
@@ -360,7 +371,7 @@ static void work(struct cpu *cpu, void *unused) {
 
 bool rehearsal_translate(void) {
     unsigned notes = table ? atomic_load(&table->complete) : 0;
-    if (notes == known)
+    if (notes == known || !layout_is_proven(&table->proof))
         return true;
     known = notes;
     atomic_store(&finished, false);
@@ -372,7 +383,7 @@ bool rehearsal_translate(void) {
 
 // ---- the setup
 
-void rehearsal_setup(const char *target, int api, uint64_t id) {
+void rehearsal_setup(const char *target, int api, int cpus, uint64_t id) {
     void *found[sizeof names / sizeof *names];
     if (api != 4 || strcmp(target, "x86_64") != 0)
         return;
@@ -393,17 +404,22 @@ void rehearsal_setup(const char *target, int api, uint64_t id) {
     if (!translates)
         return;
     qemu.on_flush(id, flushed);
+    most_cpus = cpus < 4 ? 4 : (unsigned)cpus;
     table = shared;
 }
 
 #else
 
+void rehearsal_report(void) {
+    report(false);
+}
+
 void rehearsal_forked(void) {
     is_fork = true;
 }
 
-void rehearsal_setup(const char *target, int api, uint64_t id) {
-    (void)target, (void)api, (void)id;
+void rehearsal_setup(const char *target, int api, int cpus, uint64_t id) {
+    (void)target, (void)api, (void)cpus, (void)id;
 }
 
 bool rehearsal_level(bool *is_user) {

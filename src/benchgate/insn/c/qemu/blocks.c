@@ -27,7 +27,7 @@ static bool look_at(const struct qemu_plugin_insn *insn, struct arch_insn *seen)
 }
 
 static struct blocks_tail tail_of(const struct qemu_plugin_tb *tb, size_t total) {
-    struct blocks_tail tail = {.begin = qemu_plugin_tb_vaddr(tb)};
+    struct blocks_tail tail = {.begin = qemu_plugin_tb_vaddr(tb), .total = total};
     uint64_t at = tail.begin;
     for (size_t i = 0; i < total; i++) {
         struct arch_insn seen;

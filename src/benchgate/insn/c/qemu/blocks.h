@@ -14,7 +14,7 @@ void blocks_translated(struct qemu_plugin_tb *tb);
 // The last instructions of a block: all that says whether it closes a loop that only waits.
 struct blocks_tail {
     uint64_t begin, end; // of the block
-    size_t count;
+    size_t total, count; // instructions: of the block, and of those here
     uint64_t at[SPIN_MOST];
     struct arch_insn insns[SPIN_MOST];
 };

@@ -386,7 +386,7 @@ static const char *problem(uint64_t id, const struct qemu_info *info, struct set
     why = requests((unsigned)info->system.smp_vcpus, s);
     if (why || s->forks < 0)
         return why;
-    rehearsal_setup(info->target_name, info->version.cur, id);
+    rehearsal_setup(info->target_name, info->version.cur, info->system.max_vcpus, id);
     return forks_setup(s->forks, s->mark, s->out, begins, begins_as_before);
 }
 
