@@ -1,4 +1,4 @@
-"""Forks execute what their template translated only where that is what they would have translated themselves."""
+"""Forks execute what their template translated only where they would have translated the same themselves."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tests.line.sessions import REPO
 Change = Callable[[BootSpec], BootSpec]
 FIELDS = range(1, 12)
 """The places in c/forks/layout.h before which a test can put what QEMU does not have."""
-LOOP = r"""// Waits for some time, by a loop of two blocks: QEMU ends one at each read of the clock. Runs with an even nonce
-// come to the second block first.
+LOOP = r"""// Waits for some time, by a loop of two blocks: QEMU ends one at each read of the clock.
+// Runs with an even nonce come to the second block first.
 static void wait_in_a_loop(void) {
     const char *nonce = bench_param("nonce");
     uint32_t begin = 0, odd = (uint32_t)nonce[15] & 1;
@@ -119,15 +119,19 @@ def test_a_fork_that_came_to_a_loop_in_another_way_translates_it_itself(
     assert len(lines(tmp_path / "forked2")) > 40
 
 
-def small_buffer(spec: BootSpec) -> BootSpec:
-    """QEMU has one MiB for translated code, of which each CPU has a part."""
-    at = spec.argv.index("tcg,thread=multi")
-    return replace(spec, argv=(*spec.argv[:at], "tcg,thread=multi,tb-size=1", *spec.argv[at + 1 :]))
+def with_buffer(mib: int, *flags: str) -> Change:
+    """QEMU has so much memory for translated code, of which each CPU has a part."""
+
+    def change(spec: BootSpec) -> BootSpec:
+        at = spec.argv.index("tcg,thread=multi")
+        argv = (*spec.argv[:at], f"tcg,thread=multi,tb-size={mib}", *spec.argv[at + 1 :])
+        spec = replace(spec, argv=argv)
+        return with_flag(*flags)(spec) if flags else spec
+
+    return change
 
 
-def small_and_taken(spec: BootSpec) -> BootSpec:
-    """The same, and forks rehearse all the same."""
-    return with_flag("-DREHEARSAL_AMPLE=1")(small_buffer(spec))
+REHEARSED_ALL_THE_SAME = "-DREHEARSAL_AMPLE=1"
 
 
 @pytest.mark.parametrize("word", ["kernel", pytest.param("linux", marks=pytest.mark.long)])
@@ -138,7 +142,7 @@ def test_with_little_memory_for_translated_code_nothing_is_rehearsed(
     bench = made("ideal", word)
     for seed in (1, 2):
         for name, fork in (("alone", None), ("forked", forks.fork)):
-            changed(bench, tmp_path / f"{name}{seed}", seed, small_buffer, fork)
+            changed(bench, tmp_path / f"{name}{seed}", seed, with_buffer(1), fork)
         require_equal(tmp_path / f"alone{seed}", tmp_path / f"forked{seed}")
         assert rehearsed(tmp_path / f"forked{seed}")[0] == 0
 
@@ -148,20 +152,21 @@ def test_a_template_leaves_half_of_that_memory_to_its_forks(
 ) -> None:
     """QEMU's translator leaves by a long jump where there is none, and a template could not catch that."""
     for seed in (1, 2, 3):
-        changed(kernel, tmp_path / f"alone{seed}", seed, small_buffer, None)
-        changed(kernel, tmp_path / f"forked{seed}", seed, small_and_taken, forks.fork)
+        taken = with_buffer(2, REHEARSED_ALL_THE_SAME)
+        run(kernel, tmp_path / f"alone{seed}", seed)
+        changed(kernel, tmp_path / f"forked{seed}", seed, taken, forks.fork)
         require_equal(tmp_path / f"alone{seed}", tmp_path / f"forked{seed}")
     had, needed = rehearsed(tmp_path / "forked3")
     assert 50 < had < needed / 2
 
 
 def test_a_fork_that_uses_that_memory_up_after_a_rehearsal_is_no_run(
-    tmp_path: Path, forks: Templates
+    kernel: Bench, tmp_path: Path, forks: Templates
 ) -> None:
     """When it is used up digits depend on, and a rehearsal uses some."""
-    bench = made("ideal")
-    changed(bench, tmp_path / "first", 1, small_and_taken, forks.fork)
-    request = request_of(bench, tmp_path / "refused", 2)
-    raw = execute(replace(request, spec=small_and_taken(request.spec)), fork=forks.fork)
+    taken = with_buffer(1, REHEARSED_ALL_THE_SAME)
+    changed(kernel, tmp_path / "first", 1, taken, forks.fork)
+    request = request_of(kernel, tmp_path / "refused", 2)
+    raw = execute(replace(request, spec=taken(request.spec)), fork=forks.fork)
     assert raw.ending is not Ending.DONE
     assert "QEMU's memory for translated code is used up" in clock_log(tmp_path / "refused").read_text()

@@ -138,7 +138,9 @@ class _Birth:
         rules = ":".join(map(str, turn[1:])) if turn else "-"
         text = f"fork {request_text(rules, self.mark, self.folder)}"
         try:
-            child = born(self._stack.enter_context(asked(moment.asks, text, descriptors)))
+            with ExitStack() as stack:
+                child = born(stack.enter_context(asked(moment.asks, text, descriptors)))
+                self._stack = stack.pop_all()
         except ForkRefusal as error:
             raise BootError(f"this run cannot be forked here: {error}") from error
         moment.made += 1
