@@ -25,7 +25,7 @@ from benchgate.run.forked import Fork
 from benchgate.run.templates import Templates
 from benchgate.session import recordings
 from benchgate.session.mix_study.booter import MixBooter
-from tests.guests.test_forks import forks, nonce, require_equal, run
+from tests.guests.test_forks import compared, forks, nonce, on, require_equal, run
 from tests.guests.test_warm_starts import Bench, made
 from tests.machines import wait_until
 
@@ -121,6 +121,17 @@ def test_a_template_that_nobody_uses_is_ended_and_made_again(tmp_path: Path) -> 
             assert not [child for child in psutil.Process().children() if "qemu" in child.name()]
     keys = {read_object(tmp_path / f"run{seed}", forked.FILE)["number"] for seed in (1, 2)}
     assert keys == {1}  # each was the first of its template
+
+
+# ---- scenarios
+
+
+def test_a_scenario_of_a_fork_is_that_of_the_run_that_starts_by_itself(
+    tmp_path: Path, forks: Templates
+) -> None:
+    bench = on(made("ideal", "kernel", workload_word="scenario-spread"), 4)
+    compared(bench, tmp_path, forks, (1, 2))
+    assert (tmp_path / "forked1/serial.log").read_text().count("\n@bench worker ") == 4
 
 
 # ---- mixes

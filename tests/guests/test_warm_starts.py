@@ -114,7 +114,7 @@ def made(
     on = catalog.load_machine(machine)
     system = system if on is None else system.on(on)
     workload = catalog.load_workload(workload_word, system)
-    values, label = fill(workload, {"hi": 20_000})
+    values, label = fill(workload, {"hi": 20_000} if "hi" in workload.params else {})
     cell = Cell(system.name, workload.name, workload.mode, values, 2, label)
     planned = PlannedCell(cell, system, workload, Seats(Lane.INSN, Placement.VIRTUAL, ()))
     bench = Workbench(replace(Options(), clock="insn", qemu=qemu), ThisHost(), lambda _: None)

@@ -112,34 +112,67 @@ SLOWER = "    for (volatile uint32_t i = 0; i < 20000000; i++) {\n    }\n"
 """20 million turns, each of more than one instruction: 20 ms."""
 
 
-@pytest.mark.long
-def test_the_source_of_a_workload_is_walked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def walked(folder: Path, ends: tuple[str | None, ...]) -> tuple[Repo, list[str]]:
+    """A history of primes, with these texts at the end of its source. From None on it is slower."""
     shipped = catalog.load_workload("primes").file.parent
-    fast, yaml = ((shipped / name).read_text() for name in ("primes.c", "workload.yaml"))
-    slow = fast.replace(BEGIN, BEGIN + SLOWER)
-    assert slow != fast
-    repo = Repo.new(tmp_path / "src")
-    named = yaml.replace("name: primes", "name: mine")
-    same = {"mine/workload.yaml": named, "mine/oracle.py": (shipped / "oracle.py").read_text()}
-    texts = (fast, f"{fast}broken\n", f"{fast}// 2\n", slow, f"{slow}// 4\n")
-    own = [text.replace('.name = "primes"', '.name = "mine"') for text in texts]
-    commits = [repo.commit(f"change {n}", {"mine/primes.c": text, **same}) for n, text in enumerate(own)]
-    (tmp_path / "test_quick.py").write_text(QUICK)
-    monkeypatch.chdir(tmp_path)
-    before = repo.state
+    text, yaml = ((shipped / name).read_text() for name in ("primes.c", "workload.yaml"))
+    text = text.replace('.name = "primes"', '.name = "mine"')
+    same = {"mine/oracle.py": (shipped / "oracle.py").read_text()}
+    same |= {"mine/workload.yaml": yaml.replace("name: primes", "name: mine")}
+    repo, commits = Repo.new(folder / "src"), []
+    for n, end in enumerate(ends):
+        if end is None:
+            assert BEGIN in text
+            text = text.replace(BEGIN, BEGIN + SLOWER)
+        commits.append(repo.commit(f"change {n}", {"mine/primes.c": text + (end or ""), **same}))
+    (folder / "test_quick.py").write_text(QUICK)
+    return repo, commits
 
+
+def walk(out: str, commits: list[str], *more: str) -> subprocess.CompletedProcess[str]:
     tests = ["test_quick.py", "--system", "kernel", "--clock", "insn", "--set", "mine.hi=100000", "--quiet"]
-    walk = ["bisect", "--workload", "src/mine", "--out", "out", commits[0], commits[-1], "--"]
+    words = ["bisect", "--workload", "src/mine", "--out", out, commits[0], commits[-1], "--"]
     done = subprocess.run(
-        [sys.executable, "-m", "benchgate.cli", *walk, *tests, "-p", "no:cacheprovider"],
+        [sys.executable, "-m", "benchgate.cli", *words, *tests, "-p", "no:cacheprovider", *more],
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_runs_of_both_commits_may_be_forks_which_are_those_that_start_warm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, commits = walked(tmp_path, ("", None))
+    monkeypatch.chdir(tmp_path)
+    logs: list[list[list[str]]] = []
+    for start in ("warm", "fork"):
+        done = walk(start, commits, "--start", start)
+        assert f"the first bad commit is {commits[1][:10]}: change 1" in done.stdout
+        steps = json.loads(Path(f"{start}/state.json").read_text())["steps"]
+        sessions = [Path(start, step["session"]) for step in steps]
+        assert len(sessions) == 2
+        for session in sessions:
+            assert bool([*session.rglob("fork.json")]) == (start == "fork")
+        found = [path for session in sessions for path in sorted(session.rglob("clock.log"))]
+        texts = [path.read_text().splitlines() for path in found]
+        logs.append([[line for line in text if not line.startswith("host ")] for text in texts])
+    assert logs[0] == logs[1]
+    assert len(logs[0]) >= 2
+
+
+@pytest.mark.long
+def test_the_source_of_a_workload_is_walked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repo, commits = walked(tmp_path, ("", "broken\n", "// 2\n", None, "// 4\n"))
+    monkeypatch.chdir(tmp_path)
+    before = repo.state
+
+    done = walk("out", commits)
     assert f"the first bad commit is {commits[3][:10]}: change 3" in done.stdout
     assert repo.state == before
 
