@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,9 +16,21 @@ from benchgate.run.attempt import execute
 from benchgate.run.forked import Fork
 from benchgate.run.record import clock_log
 from benchgate.run.templates import Templates, plugin_word
-from tests.guests.test_forks import compared, lines, nonce, rehearsed, request_of, require_equal, run
+from tests.guests.test_forks import (
+    compared,
+    forks,
+    kernel,
+    lines,
+    nonce,
+    rehearsed,
+    request_of,
+    require_equal,
+    run,
+)
 from tests.guests.test_warm_starts import Bench, made
 from tests.line.sessions import REPO
+
+__all__ = ["forks", "kernel"]
 
 Change = Callable[[BootSpec], BootSpec]
 FIELDS = range(1, 12)
@@ -42,18 +54,6 @@ static void wait_in_a_loop(void) {
 static const char *prepare(struct bench_job *job) {
     wait_in_a_loop();
 """
-
-
-@pytest.fixture
-def forks() -> Iterator[Templates]:
-    every = Templates(print)
-    yield every
-    every.close()
-
-
-@pytest.fixture(scope="module")
-def kernel() -> Bench:
-    return made("ideal", "kernel")
 
 
 def changed(bench: Bench, folder: Path, seed: int, change: Change, fork: Fork | None) -> None:

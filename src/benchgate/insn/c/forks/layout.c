@@ -3,10 +3,10 @@
 #include <string.h>
 
 #define REMEMBERED 256
-#define EVERY 16            // so many blocks between two looks at jumps
-#define MOST_BEFORE 1024    // bytes from a block to its code
+#define EVERY 16         // so many blocks between two looks at jumps
+#define MOST_BEFORE 1024 // bytes from a block to its code
 #define MOST_CODE (1u << 20)
-#define EFLAGS_FIXED 0x2u   // always set
+#define EFLAGS_FIXED 0x2u // always set
 #define EFLAGS_KNOWN 0x3fffffull
 #define EFLAGS_ELSEWHERE 0xcd5u // conditions and direction, which QEMU keeps apart
 
@@ -26,7 +26,8 @@ void layout_forget(void) {
 
 bool layout_env_is(const struct env *env, uint64_t pc, uint32_t state) {
     return env->pc == pc && (env->eflags & EFLAGS_FIXED) && !(env->eflags & ~EFLAGS_KNOWN) &&
-           !(env->eflags & EFLAGS_ELSEWHERE) && (env->hflags | (uint32_t)(env->eflags & LAYOUT_IN_EFLAGS)) == state;
+           !(env->eflags & EFLAGS_ELSEWHERE) &&
+           (env->hflags | (uint32_t)(env->eflags & LAYOUT_IN_EFLAGS)) == state;
 }
 
 static bool is_known(uintptr_t block) {
@@ -40,8 +41,8 @@ static unsigned fresh(const struct block *b, const struct layout_told *told) {
     size_t before = (uintptr_t)b->code - (uintptr_t)b;
     bool crosses = told->pc % LAYOUT_PAGE + told->size > LAYOUT_PAGE;
     unsigned seen = 0;
-    if (b->base != told->base || b->state != told->state || b->flags != told->flags || b->size != told->size ||
-        b->instructions != told->instructions)
+    if (b->base != told->base || b->state != told->state || b->flags != told->flags ||
+        b->size != told->size || b->instructions != told->instructions)
         return REFUTED;
     if (before < sizeof *b || before > MOST_BEFORE || !b->code_size || b->code_size > MOST_CODE ||
         b->page[0] != told->at || (b->page[1] != LAYOUT_NOWHERE) != crosses)

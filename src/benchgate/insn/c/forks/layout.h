@@ -1,9 +1,9 @@
-// QEMU's block of translated code and its x86 CPU as in the sources of QEMU 10.0, and the proof that those of this
-// QEMU are laid out so. Nothing is written into either before that.
+// QEMU's block of translated code and its x86 CPU as in the sources of QEMU 10.0, and the proof that those of
+// this QEMU are laid out so. Nothing is written into either before that.
 //
-// Each block that a fork translates is compared with what the plugin interface and QEMU's translator say of it, and
-// the jumps by which QEMU links blocks later with the lists that it keeps of them. All forks of a template collect
-// what was seen; one that is otherwise is enough to end it.
+// Each block that a fork translates is compared with what the plugin interface and QEMU's translator say of
+// it, and the jumps by which QEMU links blocks later with the lists that it keeps of them. All forks of a
+// template collect what was seen; one that is otherwise is enough to end it.
 #ifndef LAYOUT_H
 #define LAYOUT_H
 
@@ -21,7 +21,8 @@
 #define LAYOUT_PAGE 4096u
 #define LAYOUT_NO_JUMP 0xffff
 #define LAYOUT_NOWHERE UINT64_MAX
-#define LAYOUT_IN_EFLAGS 0x73100u // what of a block's state is kept there, and the rest in hflags: RF, VM, AC, IOPL, TF
+#define LAYOUT_IN_EFLAGS                                                                                     \
+    0x73100u // what of a block's state is kept there, and the rest in hflags: RF, VM, AC, IOPL, TF
 
 struct env {
     uint64_t registers[16];
@@ -64,8 +65,8 @@ struct layout_proof {
     _Atomic unsigned seen;
 };
 
-// Of a block that was just translated: what was asked for, where it is in QEMU's numbers of the guest's memory, and
-// its size as the plugin interface has it.
+// Of a block that was just translated: what was asked for, where it is in QEMU's numbers of the guest's
+// memory, and its size as the plugin interface has it.
 struct layout_told {
     uint64_t pc, base, at;
     uint32_t state, flags;

@@ -42,7 +42,7 @@ static void report(bool is_proven) {
 
 // QEMU's, as in its sources of these versions. `struct cpu` is its CPUState.
 struct cpu;
-#define PRIVILEGE 3u // of hflags; 0: the kernel
+#define PRIVILEGE 3u     // of hflags; 0: the kernel
 #define UNLINKED 0x4000u // in flags
 static struct {
     struct block *(*translate)(struct cpu *cpu, uint64_t pc, uint64_t base, uint32_t state, uint32_t flags);
@@ -98,7 +98,7 @@ static struct prepared *all[SLOTS]; // by place_of
 static bool is_done[MOST_NOTES];    // in the template
 static unsigned known;              // complete notes, in the template
 static _Atomic bool finished;
-static unsigned most_cpus; // for which QEMU shares out its memory for translated code
+static unsigned most_cpus;                   // for which QEMU shares out its memory for translated code
 static uintptr_t prepared_from, prepared_to; // in QEMU's memory for translated code
 static size_t env_at;                        // in a CPU; 0: not seen yet
 static const struct note *rehearsed;         // what the template translates for its forks
@@ -113,7 +113,7 @@ static _Thread_local struct {
     struct spin spin;
     struct blocks_tail tail;
     size_t size, instructions; // 0: there is none
-} seen; // the block that this thread translates
+} seen;                        // the block that this thread translates
 
 void rehearsal_report(void) {
     report(table && layout_is_proven(&table->proof));
@@ -208,8 +208,9 @@ static void note(const struct block *block, uint64_t pc, const uint8_t *host) {
     about.before = offset < BEFORE ? 0 : BEFORE;
     about.spin = seen.spin;
     about.kept = (uint16_t)((end < LAYOUT_PAGE ? end : LAYOUT_PAGE) - offset + about.before);
-    if (block->size > MOST_BYTES || offset + block->size > LAYOUT_PAGE || atomic_load(&table->used) > ARENA - LAYOUT_PAGE ||
-        atomic_load(&table->notes) >= MOST_NOTES || (!about.before && (block->state & PRIVILEGE)))
+    if (block->size > MOST_BYTES || offset + block->size > LAYOUT_PAGE ||
+        atomic_load(&table->used) > ARENA - LAYOUT_PAGE || atomic_load(&table->notes) >= MOST_NOTES ||
+        (!about.before && (block->state & PRIVILEGE)))
         return;
     uint64_t key = mixed(0xcbf29ce484222325, host - about.before, about.kept);
     key = mixed(key, &about.spin.on, sizeof about.spin.on) ^ about.spin.instructions << 9;
@@ -290,12 +291,14 @@ static struct block *translating(struct cpu *cpu, uint64_t pc, uint64_t base, ui
     return block;
 }
 
-// Nothing that was translated is there any more. All is translated again, and loops are judged again, so digits
-// depend on when that is: in a fork of a template that has rehearsed, earlier than in a run that starts by itself.
+// Nothing that was translated is there any more. All is translated again, and loops are judged again, so
+// digits depend on when that is: in a fork of a template that has rehearsed, earlier than in a run that
+// starts by itself.
 static void flushed(uint64_t id) {
     (void)id;
     if (is_fork && prepared_from)
-        journal_refuse("QEMU's memory for translated code is used up, which no fork can repeat: start this run warm");
+        journal_refuse(
+            "QEMU's memory for translated code is used up, which no fork can repeat: start this run warm");
     prepared_from = prepared_to = 0;
     memset(all, 0, sizeof all);
     layout_forget();
@@ -349,8 +352,8 @@ static void prepare(struct cpu *cpu, const struct note *n) {
         keep(n, block);
 }
 
-// QEMU's translator leaves by a long jump if the memory is full, which nobody would catch here. That memory is
-// shared out to the CPUs, so the first may have a part only of what is free; the rest is for the forks.
+// QEMU's translator leaves by a long jump if the memory is full, which nobody would catch here. That memory
+// is shared out to the CPUs, so the first may have a part only of what is free; the rest is for the forks.
 static bool has_room(void) {
     size_t capacity = qemu.code_capacity();
     return capacity >= REHEARSAL_AMPLE && qemu.code_used() < capacity / 2 / most_cpus;

@@ -6,8 +6,8 @@
 // that starts by itself; if the template has one of the same bytes, state and loop, that is linked where a
 // new one would be.
 //
-// Which functions of QEMU do that is known for QEMU 9.2 and 10.0 on x86-64; with another one, and where QEMU's
-// structures are not what they are taken for (layout.h), each fork translates for itself.
+// Which functions of QEMU do that is known for QEMU 9.2 and 10.0 on x86-64; with another one, and where
+// QEMU's structures are not what they are taken for (layout.h), each fork translates for itself.
 #ifndef REHEARSAL_H
 #define REHEARSAL_H
 
@@ -24,8 +24,8 @@ bool rehearsal_read(uint64_t address, void *into, size_t size, bool *is_there);
 const void *
 rehearsal_host(const void *host); // where such an instruction is in the guest's memory; else `host`
 void rehearsal_forked(void);      // in a fork
-// In a fork: writes how many blocks it had of its template, and of how many; and whether QEMU's structures are proven to
-// be what they are taken for (layout.h): nothing is rehearsed before.
+// In a fork: writes how many blocks it had of its template, and of how many; and whether QEMU's structures
+// are proven to be what they are taken for (layout.h): nothing is rehearsed before.
 void rehearsal_report(void);
 // In the template's main thread, with no lock held: the CPUs translate what is new. False: they do not come
 // to it.

@@ -18,8 +18,8 @@ struct blocks_tail {
     uint64_t at[SPIN_MOST];
     struct arch_insn insns[SPIN_MOST];
 };
-// Whether it closes such a loop with the blocks before it, and remembers it for those behind it. Call it in the order in
-// which the guest comes to its blocks for the first time: digits depend on it.
+// Whether it closes such a loop with the blocks before it, and remembers it for those behind it. Call it in
+// the order in which the guest comes to its blocks for the first time: digits depend on it.
 struct spin blocks_spin(const struct blocks_tail *tail);
 
 #endif
