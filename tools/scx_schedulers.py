@@ -3,9 +3,9 @@
 Takes the word of a source of Linux, or the name of a crate; gives a folder with the programs, outside of the
 repository. BPF is compiled by clang on PATH, else by Debian's, which is unpacked there: nothing is installed.
 Rust and its crates come by cargo. The same compilers give the same bytes in any folder: a path in a program
-would be part of what its guest loads, and so of every figure; and clang orders what it writes by addresses in its
-own memory, which paths of another length move, so it has its memory from rising.c. Fails with BuildError, also if
-a program has a path.
+would be part of what its guest loads, and so of every figure; and clang orders what it writes by addresses
+in its own memory, which paths of another length move, so it has its memory from rising.c. Fails with
+BuildError, also if a program has a path.
 
 As a program (`python -m tools.scx_schedulers [SOURCE or CRATE]`) it prints the folder.
 """
