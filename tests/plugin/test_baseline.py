@@ -16,7 +16,7 @@ from benchgate import cli
 from benchgate.base.baselines import DEFAULT_FILE
 from benchgate.base.paths import data_root
 from benchgate.evidence.chain import manifest_text
-from benchgate.evidence.check import INTACT, MISMATCH, TAMPERED, verify_session
+from benchgate.evidence.check import INTACT, MISMATCH, TAMPERED, UNKNOWN_VERSION, verify_session
 from benchgate.evidence.files import MANIFEST, digest_of, files_below
 from benchgate.session.rejudging import rejudge
 from tests.plugin.conftest import Rig
@@ -198,6 +198,24 @@ def test_a_cell_that_the_baseline_lacks_is_added_and_no_other_is_touched(
     edit(kept, lambda found: found["cells"][1]["metrics"][0]["samples"].__setitem__(2, 10_000_001))
     assert cli.main(["baseline", "check", str(kept), str(rig.latest)]) == 1
     assert cli.main(["baseline", "check", str(kept), str(first)]) == 0
+
+
+def test_a_session_whose_reports_an_older_version_worded_is_accepted_and_no_other(
+    rig: Rig, kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """After each release with another page, last week's session was refused, whose figures had not changed."""
+    folder = rig.latest.resolve()
+    facts = json.loads((folder / "session.json").read_text())
+    (folder / "session.json").write_text(json.dumps(facts | {"source": "0" * 64}))
+    (folder / "summary.md").write_text("worded differently\n")
+    reseal(folder)
+    assert verify_session(folder, rejudge.recompute).exit_code == UNKNOWN_VERSION
+    assert cli.main(["baseline", "accept", str(folder)]) == 0
+    assert cli.main(["baseline", "diff", str(kept), str(folder)]) == 0
+    results = folder / "results.csv"
+    results.write_text(results.read_text().replace("10000000", "10000001"))
+    reseal(folder)
+    assert "results.csv does not follow from the runs" in refused(capsys, "baseline", "accept", str(folder))
 
 
 def test_a_session_that_lacks_cells_of_the_baseline_does_not_replace_it(

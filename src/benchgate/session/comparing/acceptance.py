@@ -170,11 +170,12 @@ def session_of(folder: Path) -> tuple[Path, Path | None]:
 
 
 def checked(folder: Path, asked: AcceptanceRequest) -> JudgedSession:
-    """The session, judged again after `verify`'s checks of its hashes, chain and reports."""
+    """The session, judged again after `verify`'s checks of its hashes, chain and reports. Its figures are of its
+    runs, so reports that another version of benchgate worded are no obstacle: most baselines outlive a version."""
     report, session = rejudge.verified(folder, asked.trusted, asked.verb)
     if report.exit_code == check.NEEDS_FILES:
         raise NeedsFilesError(report.text)
-    if report.exit_code != check.INTACT or session is None:
+    if session is None or report.exit_code not in (check.INTACT, check.UNKNOWN_VERSION):
         raise EvidenceError(f"{report.text}\nnext: benchgate verify {folder}")
     return session
 
