@@ -203,7 +203,7 @@ def test_a_cell_that_the_baseline_lacks_is_added_and_no_other_is_touched(
 def test_a_session_whose_reports_an_older_version_worded_is_accepted_and_no_other(
     rig: Rig, kept: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """After each release with another page, last week's session was refused, whose figures had not changed."""
+    """After a release with another page, last week's session was refused, whose figures had not changed."""
     folder = rig.latest.resolve()
     facts = json.loads((folder / "session.json").read_text())
     (folder / "session.json").write_text(json.dumps(facts | {"source": "0" * 64}))

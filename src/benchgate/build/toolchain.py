@@ -238,8 +238,8 @@ def _said(log: Path, begin: int) -> str:
 
 
 def _head(log: Path, begin: int) -> str:
-    """What the failed command says of its failure: the lines from the first error on. If only make names one, those
-    up to it; else the first ones. Before them make prints each command, and Linux's make each file: thousands."""
+    """What the failed command says of its failure: the lines from the first error on. If only make names one,
+    those up to it; else the first ones. Before them make prints each command, and Linux's each file."""
     with log.open("rb") as stream:
         stream.seek(begin)
         every = stream.read(_LOG_BYTES).decode(errors="replace").splitlines()

@@ -70,8 +70,8 @@ class ArmGroups:
 
     @property
     def difference(self) -> str:
-        """The command that shows what differs between the two groups that are farthest apart. Where the instructions
-        went says little of CPUs that idle."""
+        """The command that shows what differs between the two groups that are farthest apart. Where the
+        instructions went says little of CPUs that idle."""
         if not self.of.runs or len(self.places) < 2:
             return ""
         one, two = (self.of.runs[group[0]] for group in (self.places[0], self.places[-1]))

@@ -56,10 +56,8 @@ def drawn(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def wrapped(text: str, room: int, *, cut: bool = True) -> list[str]:
-    """Without `cut`, a word that is longer than a line stays whole: a command with the path of a run can be pasted."""
-    lines = textwrap.wrap(
-        text, room, subsequent_indent="  ", break_on_hyphens=False, break_long_words=cut
-    )
+    """Without `cut`, a word longer than a line stays whole: a command with a long path can be pasted."""
+    lines = textwrap.wrap(text, room, subsequent_indent="  ", break_on_hyphens=False, break_long_words=cut)
     return [visible(line) for line in lines]  # again: a long word that was cut may now begin like a command
 
 

@@ -152,9 +152,9 @@ def _ends(walk: Walk, known: BisectState) -> BisectState:
 
 
 def _wrong_end(walk: Walk, step: BisectStep, name: str) -> str:
-    wanted = "pass" if name == "GOOD" else "fail"
+    wanted, why = "pass" if name == "GOOD" else "fail", state.reason(step, walk.folder)
     return (
-        f"{name} {step.commit[:10]} must {wanted}, and is {step.term}: {state.reason(step, walk.folder)}; choose another commit "
+        f"{name} {step.commit[:10]} must {wanted}, and is {step.term}: {why}; choose another commit "
         f"or threshold; its session: {walk.folder / step.session if step.session else 'none'}"
     )
 

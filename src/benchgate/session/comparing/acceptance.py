@@ -120,9 +120,9 @@ def together(before: Baseline, new: Baseline) -> Baseline:
 def _doubts(
     session: JudgedSession, where: str, of: Mapping[str, Arm], folder: Path, new: Iterable[Arm]
 ) -> dict[str, Verdict]:
-    """By id, the verdicts that are neither PASS nor SKIP and are about the rows of the accepted cells: what is
-    slower in one cell of a row is measured in all of them. That the baseline has nothing to compare a cell with
-    is no doubt: this is what is accepted for."""
+    """By id, the verdicts that are neither PASS nor SKIP and about the rows of the accepted cells: what is
+    slower in one cell of a row is measured in all of them. That the baseline has nothing to compare a cell
+    with is no doubt: this is what is accepted for."""
     against, here = baseline_file.read_back(folder, session.facts, where), origin_of(session.facts, where)
     gates = [gate for sweep in read_plan(session.facts, where) for gate in sweep.gates]
     rows = {gate.id: {cell.row for cell in gate.cells} for gate in gates}
@@ -170,8 +170,8 @@ def session_of(folder: Path) -> tuple[Path, Path | None]:
 
 
 def checked(folder: Path, asked: AcceptanceRequest) -> JudgedSession:
-    """The session, judged again after `verify`'s checks of its hashes, chain and reports. Its figures are of its
-    runs, so reports that another version of benchgate worded are no obstacle: most baselines outlive a version."""
+    """The session, judged again after `verify`'s checks of its hashes, chain and reports. Its figures are its
+    runs', so reports that another version of benchgate worded are no obstacle."""
     report, session = rejudge.verified(folder, asked.trusted, asked.verb)
     if report.exit_code == check.NEEDS_FILES:
         raise NeedsFilesError(report.text)

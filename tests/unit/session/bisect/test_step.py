@@ -88,7 +88,7 @@ def test_tests_that_do_not_measure_the_commit_are_refused() -> None:
     [
         ("= ERRORS =\nmark limit: no\nERROR a/test_a.py - Failed: mark limit: no\n!!!!\n= 1 error =\n",
          "a/test_a.py - Failed: mark limit: no"),
-        ("ERROR: file or directory not found: tests/nothing\n\n", "file or directory not found: tests/nothing"),
+        ("ERROR: file or directory not found: tests/no\n\n", "file or directory not found: tests/no"),
         ("usage: pytest\n", ""),
     ],
 )  # fmt: skip
