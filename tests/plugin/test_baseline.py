@@ -186,6 +186,7 @@ def test_a_cell_that_the_baseline_lacks_is_added_and_no_other_is_touched(
     said = capsys.readouterr().out
     assert "added to" in said
     assert "accepted, although: FAIL: primes" in said
+    assert "next: benchgate" not in said, "its paths are below the session"
     assert "INVALID" not in said, "the cell that the baseline lacked is what was accepted"
     now = json.loads(kept.read_text())
     assert [one["cell"]["cpus"] for one in now["cells"]] == [2, 1]

@@ -244,7 +244,8 @@ def _own_system(files: tuple[str, ...], cell: Cell) -> str | None:
 
 def _notes(of: Mapping[str, Arm], doubts: Mapping[str, Verdict]) -> Iterator[str]:
     yield from (f"not accepted: {lack}" for arm in of.values() if (lack := _lack(arm)))
-    yield from (f"accepted, although: {verdict.reason}" for verdict in doubts.values())
+    whys = (verdict.reason.partition("; next: ")[0] for verdict in doubts.values())
+    yield from (f"accepted, although: {why}" for why in whys)
 
 
 def differs(baseline: Baseline, asked: AcceptanceRequest, notice: Notice) -> str:
