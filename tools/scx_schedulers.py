@@ -3,7 +3,9 @@
 Takes the word of a source of Linux, or the name of a crate; gives a folder with the programs, outside of the
 repository. BPF is compiled by clang on PATH, else by Debian's, which is unpacked there: nothing is installed.
 Rust and its crates come by cargo. The same compilers give the same bytes in any folder: a path in a program
-would be part of what its guest loads, and so of every figure. Fails with BuildError, also if one has a path.
+would be part of what its guest loads, and so of every figure; and clang orders what it writes by addresses
+in its own memory, which paths of another length move, so it has its memory from rising.c. Fails with
+BuildError, also if a program has a path.
 
 As a program (`python -m tools.scx_schedulers [SOURCE or CRATE]`) it prints the folder.
 """
@@ -38,10 +40,12 @@ CRATES = {"scx_bpfland": "1.1.4", "scx_lavd": "1.1.4", "scx_rusty": "1.1.4"}
 """Schedulers in Rust, and their versions. They need Rust 1.91, and run on Linux since 6.12."""
 _CLANG = "19"
 _BUILD_S = 7200.0
-_FORMAT = "3"
+_FORMAT = "4"
 """A change of how they are built, which makes all again."""
 _CC, _BPF_CC = "cc", "bpf-clang"
 """Our commands of the compilers, in the folder of a build."""
+RISING = Path(__file__).with_name("rising.c")
+"""What the compiler of BPF has its memory from."""
 
 
 def say(text: str) -> None:
@@ -94,7 +98,7 @@ def _for_cargo(place: Path) -> list[str]:
     own = clang()
     return [
         *_for_bindgen(own),
-        f"BPF_CLANG={_same_paths(place / _BPF_CC, own, names)}",
+        f"BPF_CLANG={_for_bpf(place, own, names)}",
         f"CC={_same_paths(place / _CC, shlex.join(toolchain.compiler().argv), names)}",
         f"CARGO_ENCODED_RUSTFLAGS={remap}",
         "CARGO_INCREMENTAL=0",
@@ -124,6 +128,21 @@ def _place(name: str) -> Path:
 def _names(place: Path) -> dict[str, str]:
     """Maps each folder of this host that a compiler may write into a program to a name on all hosts."""
     return {str(place): "/scx", str(_place(f"clang-{_CLANG}")): "/clang"}
+
+
+def _for_bpf(place: Path, compiler: str, names: dict[str, str]) -> Path:
+    """The command of the compiler of BPF, whose output the lengths of its paths do not change either."""
+    preloaded = f"env LD_PRELOAD={rising(place)} {compiler}"
+    return _same_paths(place / _BPF_CC, preloaded, names)
+
+
+def rising(place: Path) -> Path:
+    """Builds the library that gives a program rising addresses."""
+    library = place / "rising.so"
+    own = toolchain.compiler().argv
+    argv = (*own, "-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC")
+    toolchain.run_all([(*argv, "-o", str(library), str(RISING))], place, "scx", _BUILD_S)
+    return library
 
 
 def _same_paths(script: Path, compiler: str, names: dict[str, str]) -> Path:
@@ -165,7 +184,7 @@ def build_for_kernel(source: str, kernel: Path, place: Path) -> None:
         linux_source.write(linux_source.find(source, locked=False, session=session), tree)
     names = _names(place)
     cc = _same_paths(place / _CC, shlex.join(toolchain.compiler().argv), names)
-    bpf_cc = _same_paths(place / _BPF_CC, clang(), names)
+    bpf_cc = _for_bpf(place, clang(), names)
     for path in OURS.iterdir():
         shutil.copy(path, tree / "tools/sched_ext")
     strip = shutil.which("llvm-strip") or "true"

@@ -3,11 +3,14 @@ program that has a path. That builds in two folders are equal is shown in tests/
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from benchgate.base.errors import BuildError
+from benchgate.build import toolchain
 from tools import scx_schedulers
 
 
@@ -56,3 +59,26 @@ def test_a_program_that_has_a_path_of_this_host_is_refused(tmp_path: Path) -> No
     program.write_bytes(b"\x7fELF\0" + str(tmp_path / "tree/a.c").encode() + b"\0rest")
     with pytest.raises(BuildError, match=r"scx_simple has a path of this host.*/tree/a\.c$"):
         scx_schedulers.require_no_path(program, ["/home/me", str(tmp_path)])
+
+
+ORDERED = """\
+#include <stdint.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    (void)argv;
+    void *first = malloc(100), *second = malloc(100);
+    free(first);
+    void *third = malloc(100u - (unsigned)argc);
+    return (uintptr_t)first < (uintptr_t)second && (uintptr_t)second < (uintptr_t)third ? 0 : 1;
+}
+"""
+"""glibc gives the third what it had given the first."""
+
+
+def test_memory_that_is_taken_later_lies_higher(tmp_path: Path) -> None:
+    library, source, program = scx_schedulers.rising(tmp_path), tmp_path / "ordered.c", tmp_path / "ordered"
+    source.write_text(ORDERED)
+    subprocess.run([*toolchain.compiler().argv, "-O0", "-o", program, source], check=True)
+    plain = subprocess.run([program], check=False)
+    preloaded = subprocess.run([program], check=False, env=os.environ | {"LD_PRELOAD": str(library)})
+    assert (plain.returncode, preloaded.returncode) == (1, 0)
