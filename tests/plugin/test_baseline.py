@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ from benchgate import cli
 from benchgate.base.baselines import DEFAULT_FILE
 from benchgate.base.paths import data_root
 from benchgate.evidence.chain import manifest_text
-from benchgate.evidence.check import INTACT, MISMATCH, TAMPERED, verify_session
+from benchgate.evidence.check import INTACT, MISMATCH, TAMPERED, UNKNOWN_VERSION, verify_session
 from benchgate.evidence.files import MANIFEST, digest_of, files_below
 from benchgate.session.rejudging import rejudge
 from tests.plugin.conftest import Rig
@@ -142,10 +143,10 @@ def test_figures_that_a_gate_refused_are_accepted_only_by_name(
     accept = ("baseline", "accept", str(rig.latest))
     name = "primes.hi-10000-fake-smp2-regression"
     assert f"--despite {name}" in (said := refused(capsys, *accept)), said
-    assert "a gate refused these figures (1 verdict): FAIL: primes" in said
+    assert "a gate refused figures of these rows (1 verdict): FAIL: primes" in said
     assert "the file has all of its cells" in refused(capsys, *accept, "--add")
     said = refused(capsys, *accept, "--despite", name, "--despite", "other")
-    assert "other: no verdict of these cells" in said
+    assert "other: no verdict of these rows" in said
     assert f"those that are: {name}\n" in said
     assert kept.read_bytes() == good
     assert cli.main([*accept, "--despite", name]) == 0
@@ -177,8 +178,16 @@ def test_a_cell_that_the_baseline_lacks_is_added_and_no_other_is_touched(
     said = refused(capsys, "baseline", "accept", str(rig.latest))
     assert "-smp2-regression" in said
     assert "-smp1-regression" not in said
-    assert cli.main(["baseline", "accept", str(rig.latest), "--add"]) == 0
-    assert "added to" in capsys.readouterr().out
+    said = refused(capsys, "baseline", "accept", str(rig.latest), "--add")
+    assert "a gate refused figures of these rows (1 verdict): FAIL: primes" in said
+    (slow,) = re.findall(r"--despite (\S+)", said)
+    assert json.loads(kept.read_text()) == good
+    assert cli.main(["baseline", "accept", str(rig.latest), "--add", "--despite", slow]) == 0
+    said = capsys.readouterr().out
+    assert "added to" in said
+    assert "accepted, although: FAIL: primes" in said
+    assert "next: benchgate" not in said, "its paths are below the session"
+    assert "INVALID" not in said, "the cell that the baseline lacked is what was accepted"
     now = json.loads(kept.read_text())
     assert [one["cell"]["cpus"] for one in now["cells"]] == [2, 1]
     assert now["cells"][0] == good["cells"][0]
@@ -190,6 +199,24 @@ def test_a_cell_that_the_baseline_lacks_is_added_and_no_other_is_touched(
     edit(kept, lambda found: found["cells"][1]["metrics"][0]["samples"].__setitem__(2, 10_000_001))
     assert cli.main(["baseline", "check", str(kept), str(rig.latest)]) == 1
     assert cli.main(["baseline", "check", str(kept), str(first)]) == 0
+
+
+def test_a_session_whose_reports_an_older_version_worded_is_accepted_and_no_other(
+    rig: Rig, kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """After a release with another page, last week's session was refused, whose figures had not changed."""
+    folder = rig.latest.resolve()
+    facts = json.loads((folder / "session.json").read_text())
+    (folder / "session.json").write_text(json.dumps(facts | {"source": "0" * 64}))
+    (folder / "summary.md").write_text("worded differently\n")
+    reseal(folder)
+    assert verify_session(folder, rejudge.recompute).exit_code == UNKNOWN_VERSION
+    assert cli.main(["baseline", "accept", str(folder)]) == 0
+    assert cli.main(["baseline", "diff", str(kept), str(folder)]) == 0
+    results = folder / "results.csv"
+    results.write_text(results.read_text().replace("10000000", "10000001"))
+    reseal(folder)
+    assert "results.csv does not follow from the runs" in refused(capsys, "baseline", "accept", str(folder))
 
 
 def test_a_session_that_lacks_cells_of_the_baseline_does_not_replace_it(
@@ -239,7 +266,7 @@ def test_without_a_baseline_nothing_passes_and_the_session_can_be_accepted(
     assert cli.main(["baseline", "accept", str(rig.latest)]) == 0
     said = capsys.readouterr().out
     assert f"wrote {DEFAULT_FILE}" in said
-    assert "accepted, although: INVALID: primes.hi-10000-fake-smp1/baseline: there is no baseline" in said
+    assert "accepted, although" not in said, "that there was no baseline is what it is accepted for"
     assert {value["outcome"] for value in measured(rig).values()} == {"PASS"}
 
 

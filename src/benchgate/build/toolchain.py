@@ -1,7 +1,7 @@
 """Finds the C compiler of this host, and runs build commands with a deadline and a log.
 
 Takes argument lists; gives the compiler's identity, or runs the commands. Fails with BuildError, which has
-the first lines of output and the path of the complete log.
+the lines of its first error and the path of the complete log.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from benchgate.base.text import visible
 from benchgate.build.cache_storage import cache_root, full_disk, storage_trouble
 
 _SHOWN_LINES = 12
+_ERROR = re.compile(r"(?<![\w-])error: |undefined reference to ")
+_STOPPED = re.compile(r"make(?:\[[0-9]+\])?: \*\*\* ")
 _LOG_BYTES = 4 << 20
 _STEP = re.compile(r"  [A-Z][A-Z0-9]*(?: \[M\])? +\S+|ln -sf \S+ \S+")
 """A line such as `  CC      kernel/fork.o`, or the one command of Linux's make that is printed."""
@@ -236,10 +238,15 @@ def _said(log: Path, begin: int) -> str:
 
 
 def _head(log: Path, begin: int) -> str:
-    """The first lines of the failed command, which contain the compiler's first error. Lines of Linux's make
-    that only name a file, of which there are thousands, are left out."""
+    """What the failed command says of its failure: the lines from the first error on. If only make names one,
+    those up to it; else the first ones. Before them make prints each command, and Linux's each file."""
     with log.open("rb") as stream:
         stream.seek(begin)
         every = stream.read(_LOG_BYTES).decode(errors="replace").splitlines()
-    lines = [line for line in every if not _STEP.fullmatch(line)][:_SHOWN_LINES]
+    said = [line for line in every if not _STEP.fullmatch(line)]
+    first = next((number for number, line in enumerate(said) if _ERROR.search(line)), None)
+    if first is None:
+        stopped = next((number for number, line in enumerate(said) if _STOPPED.match(line)), 0)
+        first = max(0, stopped + 1 - _SHOWN_LINES)
+    lines = said[first : first + _SHOWN_LINES]
     return "".join(f"  {visible(line.expandtabs())[:200]}\n" for line in lines)

@@ -56,6 +56,27 @@ def test_steps_of_linux_make_are_not_among_the_first_lines(tmp_path: Path) -> No
     assert "status 2:\n  fair.c:1: error: no\n(complete log" in said
 
 
+CALLS = "for n in $(seq 50); do echo cc -Werror -c $n.c; done"
+
+
+@pytest.mark.parametrize(
+    ("prints", "first"),
+    [
+        ("echo 'main.c:1: error: no'; echo 'make: *** [a.o] Error 1'", "main.c:1: error: no"),
+        ("echo 'a.c:2: fatal error: x.h: No such file'", "a.c:2: fatal error: x.h: No such file"),
+        ("echo 'a.o: undefined reference to g'", "a.o: undefined reference to g"),
+    ],
+)
+def test_commands_that_make_prints_do_not_hide_the_error(tmp_path: Path, prints: str, first: str) -> None:
+    """A workload that did not compile was told as twelve lines of `cc -std=c11 ...` and nothing else."""
+    assert f"status 2:\n  {first}\n" in build(tmp_path, f"{CALLS}; {prints}; exit 2")
+
+
+def test_what_only_make_calls_an_error_is_shown_with_what_stands_before_it(tmp_path: Path) -> None:
+    said = build(tmp_path, f"{CALLS}; echo 'gen: no such table'; echo 'make[1]: *** [t.h] Error 1'; exit 2")
+    assert "  gen: no such table\n  make[1]: *** [t.h] Error 1\n(complete log" in said
+
+
 @pytest.fixture
 def tiny(tmp_path: Path) -> Iterator[Path]:
     """A disk of 128 KiB."""

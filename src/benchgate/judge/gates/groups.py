@@ -19,7 +19,7 @@ from benchgate.base.statistics.regimes import regimes
 from benchgate.base.statistics.stats import Interval, median
 from benchgate.base.system.machines import unit_on
 from benchgate.base.text import counted, first_few
-from benchgate.base.workload.metrics import NS, SHARE, time_size
+from benchgate.base.workload.metrics import NS, OF_THREADS, SHARE, time_size
 from benchgate.judge.gates.figures import GateFigures
 from benchgate.judge.gates.wording import WHOLE
 
@@ -70,10 +70,13 @@ class ArmGroups:
 
     @property
     def difference(self) -> str:
-        """The command that shows what differs between the two groups that are farthest apart."""
+        """The command that shows what differs between the two groups that are farthest apart. Where the
+        instructions went says little of CPUs that idle."""
         if not self.of.runs or len(self.places) < 2:
             return ""
         one, two = (self.of.runs[group[0]] for group in (self.places[0], self.places[-1]))
+        if self.of.metric.name in OF_THREADS:
+            return f"benchgate threads {one} {two}"
         if self.of.lane is Lane.INSN:
             return f"benchgate replay {one} --profile, and the same with {two}"
         return f"compare {one}/serial.log with {two}/serial.log"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from benchgate.base.text import counted
 from benchgate.explore.exploration_result import ExplorationResult, Find, RunLine, SmallFind
 from benchgate.explore.switch import Segment
-from benchgate.render.page.html import Child, Html, join, rect, tag
+from benchgate.render.page.html import Child, Html, join, prose, rect, tag
 from benchgate.render.page.look import colour_class, legend, marker
 from benchgate.render.page.page import Section, document
 from benchgate.render.page.pictures.frame import RIGHT, WIDTH, level, picture, short, ticks, upright
@@ -56,7 +56,7 @@ def _sections(state: ExplorationResult, of_find: Mapping[str, str]) -> Iterator[
 
 def _group(name: str, finds: tuple[Find, ...], of_find: Mapping[str, str]) -> Html:
     first = tables.shown(finds)
-    what = tag("p", f"{first.name}, {first.cell}: {first.what}")
+    what = tag("p", prose(f"{first.name}, {first.cell}: {first.what}"))
     parts: list[Child] = [what, commands(of_find.get(first.name, ""))]
     if first.small is not None:
         parts += [listed(tables.small(first)), _lanes(first.small)]
@@ -100,7 +100,7 @@ def _panels(state: ExplorationResult) -> Html:
         has_window = any(run.work_ns for run in mine)
         what = "timed window" if has_window else "guest time to the end"
         dots = [_dot(run, names.index(run.strategy), has_window=has_window) for run in mine]
-        title = f"{cell}: {what} of each run; a cross is a find"
+        title = f"{cell}: {what} of each run in ns; a cross is a find"
         drawn = draw_runs(title, dots, short, "run")
         panels.append(figure(drawn, title, legend([(n, name) for n, name in enumerate(names)])))
     return tag("div", *panels, class_="panels")

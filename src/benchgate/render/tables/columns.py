@@ -55,8 +55,9 @@ def drawn(rows: Sequence[Sequence[str]]) -> list[str]:
     return [lines[0], "-" * (sum(sizes) + GAP * (len(sizes) - 1)), *lines[1:]]
 
 
-def wrapped(text: str, room: int) -> list[str]:
-    lines = textwrap.wrap(text, room, subsequent_indent="  ", break_on_hyphens=False)
+def wrapped(text: str, room: int, *, cut: bool = True) -> list[str]:
+    """Without `cut`, a word longer than a line stays whole: a command with a long path can be pasted."""
+    lines = textwrap.wrap(text, room, subsequent_indent="  ", break_on_hyphens=False, break_long_words=cut)
     return [visible(line) for line in lines]  # again: a long word that was cut may now begin like a command
 
 

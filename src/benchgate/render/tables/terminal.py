@@ -97,4 +97,4 @@ def _cells(view: SessionView, series: ArmSeries, arm: ArmFigures) -> list[str]:
 
 
 def _wrapped(text: str, room: int) -> list[str]:
-    return columns.wrapped(visible(text), room)
+    return columns.wrapped(visible(text), room, cut=False)

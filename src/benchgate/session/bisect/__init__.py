@@ -152,9 +152,9 @@ def _ends(walk: Walk, known: BisectState) -> BisectState:
 
 
 def _wrong_end(walk: Walk, step: BisectStep, name: str) -> str:
-    wanted = "pass" if name == "GOOD" else "fail"
+    wanted, why = "pass" if name == "GOOD" else "fail", state.reason(step, walk.folder)
     return (
-        f"{name} {step.commit[:10]} must {wanted}, and is {step.term}: {step.why}; choose another commit "
+        f"{name} {step.commit[:10]} must {wanted}, and is {step.term}: {why}; choose another commit "
         f"or threshold; its session: {walk.folder / step.session if step.session else 'none'}"
     )
 
@@ -249,7 +249,7 @@ def _answer(walk: Walk, known: BisectState, choice: BisectChoice) -> str:
     lines = _found(of, choice.first_bad) if choice.first_bad else _among(of, known, choice)
     step = known.step(choice.first_bad) or _earliest_bad(known, choice)
     if step is not None:
-        lines += ["", step.why, *_against_good(folder, step)]
+        lines += ["", state.reason(step, folder), *_against_good(folder, step)]
     skipped = [skip for skip in known.steps if skip.term is Term.SKIP]
     if skipped:
         lines += ["", "skipped:", *(f"  {state.line(skip)}" for skip in skipped)]

@@ -80,7 +80,7 @@ def run(question: BisectQuestion, pair: Pair, commit: str, folder: Path) -> Bise
         return BisectStep(commit, Term.SKIP, f"it does not build: {text}")
     session = _session_in(folder)
     if status not in _MEASURED or session is None:
-        what = text or "see its output"
+        what = text or _last_error(folder) or "see its output"
         where = f"output: {folder / _OUTPUT}"
         raise UsageError(f"testing {commit[:10]}: pytest ended with status {status}: {what}; {where}")
     letters = read_object(session, SESSION).get("letters", {})
@@ -124,6 +124,13 @@ def _pytest(question: BisectQuestion, pair: Pair, folder: Path) -> tuple[int, _P
     if not (folder / _ENDED).exists():  # it could not begin
         return status, _PytestError()
     return status, read(_PytestError, read_json(read_text(folder, _ENDED)), "a step")
+
+
+def _last_error(folder: Path) -> str:
+    """What pytest itself refused, such as a mark without an argument; empty if no line says so."""
+    lines = read_text(folder, _OUTPUT).splitlines()
+    said = (line.removeprefix("ERROR") for line in reversed(lines) if line.startswith(("ERROR ", "ERROR: ")))
+    return one_line(next(said, "").lstrip(": "), _SHORT)
 
 
 def _session_in(folder: Path) -> Path | None:

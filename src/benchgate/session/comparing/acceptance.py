@@ -18,7 +18,7 @@ from pathlib import Path
 from benchgate.base.baselines import AddedCells, Baseline, BaselineArm, SymbolCounts
 from benchgate.base.cells import Cell, Lane
 from benchgate.base.errors import EvidenceError, NeedsFilesError, UsageError
-from benchgate.base.gates import SMALLEST_LOOK, Arm, Word
+from benchgate.base.gates import SMALLEST_LOOK, Arm, Verdict, Word
 from benchgate.base.system.systems import plain_name
 from benchgate.base.text import counted
 from benchgate.build.cache_storage import Notice
@@ -75,8 +75,9 @@ def _accepted(
     if not usable:
         lacks = map(_lack, new) if new else ["the file has all of its cells; without --add it is replaced"]
         raise UsageError(f"{asked.folder} has no cell to accept: {'; '.join(lacks)}")
+    doubts = _doubts(session, where, of, asked.folder, new)
     if is_checked:
-        _require_named(asked, session, where, of, new)
+        _require_named(asked, where, doubts)
     kept = [_baseline_arm(arm) for arm in usable]
     if asked.profile:
         pairs = zip(kept, usable, strict=True)
@@ -91,7 +92,7 @@ def _accepted(
         arms=tuple(kept),
     )
     result = baseline if before is None else together(before, baseline)
-    return AcceptanceResult(result, tuple(_notes(session, of)), baseline.session, baseline.arms)
+    return AcceptanceResult(result, tuple(_notes(of, doubts)), baseline.session, baseline.arms)
 
 
 def _known(before: Baseline, arm: Arm) -> bool:
@@ -116,18 +117,16 @@ def together(before: Baseline, new: Baseline) -> Baseline:
     return replace(before, origin=replace(origin, systems=systems), arms=arms, added=(*before.added, added))
 
 
-def _require_named(
-    asked: AcceptanceRequest, session: JudgedSession, where: str, of: Mapping[str, Arm], new: Iterable[Arm]
-) -> None:
-    """Whoever accepts figures that a gate refused must name each of these verdicts. That the baseline has
-    nothing to compare a cell with is no refusal: this is what is accepted for."""
-    against, here = (
-        baseline_file.read_back(asked.folder, session.facts, where),
-        origin_of(session.facts, where),
-    )
+def _doubts(
+    session: JudgedSession, where: str, of: Mapping[str, Arm], folder: Path, new: Iterable[Arm]
+) -> dict[str, Verdict]:
+    """By id, the verdicts that are neither PASS nor SKIP and about the rows of the accepted cells: what is
+    slower in one cell of a row is measured in all of them. That the baseline has nothing to compare a cell
+    with is no doubt: this is what is accepted for."""
+    against, here = baseline_file.read_back(folder, session.facts, where), origin_of(session.facts, where)
     gates = [gate for sweep in read_plan(session.facts, where) for gate in sweep.gates]
-    cells = {gate.id: {cell.id for cell in gate.cells} for gate in gates}
-    accepted = {arm.cell.id for arm in new}
+    rows = {gate.id: {cell.row for cell in gate.cells} for gate in gates}
+    accepted = {arm.cell.row for arm in new}
     lacking = {
         gate.id
         for gate in gates
@@ -136,24 +135,29 @@ def _require_named(
             against.baselines.get(gate.baseline), gate, of.get(gate.cell.id), here
         )
     }
-    refused = {
+    return {
         verdict.id: verdict
         for verdict in session.view.shown_verdicts
-        if verdict.outcome in (Word.FAIL, Word.INVALID)
+        if verdict.outcome not in (Word.PASS, Word.SKIP)
         and not (verdict.gate == regression.KIND and verdict.id in lacking)
-        and accepted.intersection(cells.get(verdict.id, accepted))
+        and accepted.intersection(rows.get(verdict.id, accepted))
     }
+
+
+def _require_named(asked: AcceptanceRequest, where: str, doubts: Mapping[str, Verdict]) -> None:
+    """Whoever accepts figures that a gate refused must name each of these verdicts."""
+    refused = {name: of for name, of in doubts.items() if of.outcome in (Word.FAIL, Word.INVALID)}
     if unknown := [name for name in asked.despite if name not in refused]:
         known = f"those that are: {', '.join(map(shlex.quote, refused))}" if refused else "none is"
         raise UsageError(
-            f"--despite {unknown[0]}: no verdict of these cells with this id is FAIL or INVALID; {known}"
+            f"--despite {unknown[0]}: no verdict of these rows with this id is FAIL or INVALID; {known}"
         )
     unnamed = {name: verdict for name, verdict in refused.items() if name not in asked.despite}
     if unnamed:
         first = next(iter(unnamed.values()))
         flags = " ".join(f"--despite {shlex.quote(name)}" for name in unnamed)
         raise UsageError(
-            f"{where}: a gate refused these figures ({counted(len(unnamed), 'verdict')}): "
+            f"{where}: a gate refused figures of these rows ({counted(len(unnamed), 'verdict')}): "
             f"{first.reason.partition('; next: ')[0]}. They become the measure of all later ones only if you "
             f"name each such verdict: {flags}"
         )
@@ -166,11 +170,12 @@ def session_of(folder: Path) -> tuple[Path, Path | None]:
 
 
 def checked(folder: Path, asked: AcceptanceRequest) -> JudgedSession:
-    """The session, judged again after `verify`'s checks of its hashes, chain and reports."""
+    """The session, judged again after `verify`'s checks of its hashes, chain and reports. Its figures are its
+    runs', so reports that another version of benchgate worded are no obstacle."""
     report, session = rejudge.verified(folder, asked.trusted, asked.verb)
     if report.exit_code == check.NEEDS_FILES:
         raise NeedsFilesError(report.text)
-    if report.exit_code != check.INTACT or session is None:
+    if session is None or report.exit_code not in (check.INTACT, check.UNKNOWN_VERSION):
         raise EvidenceError(f"{report.text}\nnext: benchgate verify {folder}")
     return session
 
@@ -237,11 +242,10 @@ def _own_system(files: tuple[str, ...], cell: Cell) -> str | None:
     return next((file for file in files if plain_name(catalog.load_system(file).name) == name), None)
 
 
-def _notes(session: JudgedSession, of: Mapping[str, Arm]) -> Iterator[str]:
+def _notes(of: Mapping[str, Arm], doubts: Mapping[str, Verdict]) -> Iterator[str]:
     yield from (f"not accepted: {lack}" for arm in of.values() if (lack := _lack(arm)))
-    for verdict in session.view.shown_verdicts:
-        if verdict.outcome not in (Word.PASS, Word.SKIP):
-            yield f"accepted, although: {verdict.reason}"
+    whys = (verdict.reason.partition("; next: ")[0] for verdict in doubts.values())
+    yield from (f"accepted, although: {why}" for why in whys)
 
 
 def differs(baseline: Baseline, asked: AcceptanceRequest, notice: Notice) -> str:

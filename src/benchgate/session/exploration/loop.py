@@ -115,9 +115,13 @@ class ExplorationLoop:
     progress: Progress
     _lines: dict[str, RunLine] = field(default_factory=dict)
     _usual: dict[str, float | None] = field(default_factory=dict)
+    _first_of: dict[str, str] = field(default_factory=dict)
+    """By its group, the first find of each defect."""
 
     def __post_init__(self) -> None:
         self._lines = {line.key: line for line in self.folder.lines()}
+        for find in self.folder.finds():
+            self._first_of.setdefault(find.group, find.name)
         self._by_id = {cell.cell.id: cell for cell in self.cells}
 
     def run(self) -> None:
@@ -198,10 +202,20 @@ class ExplorationLoop:
             self._lines[line.key] = line
             if not found:
                 self.folder.forget(job.folder)
-        said = f"{name}: {found.kind}: {one_line(found.what, 200)}" if found else "nothing wrong"
-        self.progress.ended(attempt.cell, job.label, said, is_news=bool(found))
-        if found:
-            self.progress.note(f"{name}: {command(self.folder, name)}")
+        if not found:
+            self.progress.ended(attempt.cell, job.label, "nothing wrong", is_news=False)
+        else:
+            self._tell(attempt, job, found, name)
+
+    def _tell(self, attempt: ExplorationAttempt, job: ExplorationJob, found: Trouble, name: str) -> None:
+        """A defect is news once: its later runs name the first one."""
+        first = self._first_of.setdefault(self.folder.find(name).group, name)
+        if name != first:
+            self.progress.ended(attempt.cell, job.label, f"{name}: as {first}", is_news=True)
+            return
+        said = f"{name}: {found.kind}: {one_line(found.what, 200)}"
+        self.progress.ended(attempt.cell, job.label, said, is_news=True)
+        self.progress.note(f"{name}: {command(self.folder, name)}")
 
     def _keep(
         self, attempt: ExplorationAttempt, job: ExplorationJob, made: RunObservation, found: Trouble

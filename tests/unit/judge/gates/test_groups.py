@@ -198,6 +198,7 @@ def test_wasted_time_passes_only_if_the_worst_group_does(metric: str) -> None:
     verdict = decided(gate, made, policy=replace(POLICY, first=9, max_runs=9))
     assert verdict.outcome is Word.INCONCLUSIVE
     assert metric in verdict.reason
+    assert verdict.reason.endswith("; next: benchgate threads runs/0001-x runs/0005-x")
 
 
 # ---- what is none

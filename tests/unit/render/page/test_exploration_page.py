@@ -35,7 +35,7 @@ def test_a_find_is_shown_with_its_command_its_sentence_and_its_lanes() -> None:
     assert "1 of 7 stalls left, after 42 runs" in page.text
     labels = [attribute.get("aria-label") for attribute in page.attributes("svg")]
     assert "the interleaving that is left: what each CPU executed around the stall" in labels
-    assert "row-smp2: timed window of each run; a cross is a find" in labels
+    assert "row-smp2: timed window of each run in ns; a cross is a find" in labels
 
 
 def test_what_a_guest_printed_is_only_text() -> None:

@@ -29,6 +29,16 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     )
 
 
+def test_the_answer_has_paths_that_work_from_here_and_the_log_no_advice(tmp_path: Path) -> None:
+    """`read the values in runs/0002-x/serial.log` was nowhere below the folder of the caller."""
+    session = "steps/01-aaaaaaaaaa/runs/20260102T030405Z-abcdef"
+    step = BisectStep(GOOD, Term.BAD, "FAIL: x; next: read runs/0002-mine-smp2/serial.log", session)
+    assert state.line(step) == "aaaaaaaaaa bad: FAIL: x"
+    there = f"{tmp_path}/{session}/runs/0002-mine-smp2/serial.log"
+    assert state.reason(step, tmp_path) == f"FAIL: x; next: read {there}"
+    assert state.reason(KNOWN.steps[1], tmp_path) == "it does not build: cc"
+
+
 def test_the_folder_of_another_bisect_is_refused(tmp_path: Path) -> None:
     state.write(tmp_path, KNOWN)
     with pytest.raises(UsageError, match=r"is of another bisect, from aaaaaaaaaa to bbbbbbbbbb of mine.yaml"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +11,7 @@ from benchgate.base.errors import UsageError
 from benchgate.plan import catalog
 from benchgate.session import bisect
 from benchgate.session.bisect.state import Term
-from benchgate.session.bisect.step import Pair, judged
+from benchgate.session.bisect.step import Pair, _last_error, judged
 
 KERNEL = catalog.load_system("kernel")
 GOOD, OTHER = (replace(KERNEL, name=f"kernel.rev-{name}") for name in ("good", "other"))
@@ -80,3 +81,17 @@ def test_tests_that_do_not_measure_the_commit_are_refused() -> None:
     for result in ([], [verdict("PASS", "linux")]):
         with pytest.raises(UsageError, match=r"no gate of these tests is on kernel.rev-other"):
             judged(result, PAIR)
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        ("= ERRORS =\nmark limit: no\nERROR a/test_a.py - Failed: mark limit: no\n!!!!\n= 1 error =\n",
+         "a/test_a.py - Failed: mark limit: no"),
+        ("ERROR: file or directory not found: tests/no\n\n", "file or directory not found: tests/no"),
+        ("usage: pytest\n", ""),
+    ],
+)  # fmt: skip
+def test_what_pytest_itself_refused_is_said(tmp_path: Path, output: str, said: str) -> None:
+    (tmp_path / "pytest.log").write_text(output)
+    assert _last_error(tmp_path) == said

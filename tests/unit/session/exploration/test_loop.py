@@ -53,6 +53,20 @@ def test_each_run_has_a_line_and_only_finds_have_a_folder(tmp_path: Path) -> Non
     assert f"benchgate: find-1: benchgate explore replay {folder.path}/finds/find-1" in said
 
 
+def test_a_defect_is_news_once_and_after_an_interrupt_too(tmp_path: Path) -> None:
+    """Each later run with the same panic was told as a find of its own, with a command to replay it."""
+    folder, said = explored(tmp_path / "x")
+    names = [find.name for find in folder.finds()]
+    assert len({find.group for find in folder.finds()}) == 1
+    assert said.count("benchgate explore replay") == 1
+    for name in names[1:]:
+        assert f"{name}: as find-1\n" in said
+    _, said = explored(tmp_path / "x", replace(ASKED, runs=150))
+    assert len(folder.finds()) > len(names)
+    assert "explore replay" not in said
+    assert f"find-{len(names) + 1}: as find-1\n" in said
+
+
 def test_the_first_run_tells_the_steps_and_the_deadline(tmp_path: Path) -> None:
     maker = Simulated()
     explored(tmp_path / "x", replace(ASKED, strategies=("pct",), runs=2), maker)

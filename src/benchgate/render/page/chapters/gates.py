@@ -32,6 +32,8 @@ HEADS = ("gate", "verdict", "measured", "asked", "how")
 MANY = 24
 """More lines than these are folded, if their gates hold or were skipped."""
 UNVERIFIED = "its runs are not verified"
+_BARE = re.compile(r"benchgate [a-z-]+(?: (?:accept|diff))?(?: [^\s,`]*[-/.][^\s,`:]*)+")
+"""An advice that is a command and no more: each word behind its name is an option or a path."""
 _SUBJECT = re.compile(r"(?P<subject>.+?)(?P<sign> = |: )(?P<rest>.*)", re.DOTALL)
 _FIGURE = re.compile(r"(?P<figure>\S+ \[[^\]]*\][^\s,;]*(?: (?![<>])[^\s(,;]+)?)(?P<rest>.*)", re.DOTALL)
 _ORDER = re.compile(r" [<>]=? [^\s(]+(?: [^\s(]+)?(?= \()")
@@ -174,7 +176,9 @@ def _how(page: PageView, line: GateLine) -> Html:
     is_loud = line.word not in (Word.PASS, Word.SKIP) and line.said != UNVERIFIED
     paste = _command(page, line.verdict) if is_loud else ""
     advice = line.advice
-    if paste:
+    if _BARE.fullmatch(advice):
+        advice, paste = "this command", advice
+    elif paste:
         advice = advice.replace(f"`{paste}`", "this command").replace(paste, "this command")
     parts = [
         prose(line.said) if line.said else None,

@@ -79,6 +79,23 @@ def test_advice_has_paths_from_the_folder_that_holds_reports() -> None:
     assert not re.search(r"(?<!abcdef/)runs/\d{4}-", failed[4])
 
 
+@pytest.mark.parametrize(
+    ("advice", "pasted"),
+    [
+        ("benchgate baseline diff reports/b.json runs/0001-x-smp1 --profile", True),
+        ("benchgate baseline accept SESSION --add --out reports/b.json", True),
+        ("benchgate threads runs/0001-x: it says which threads waited", False),
+        ("benchgate replay runs/0001-x --profile, and the same with runs/0002-x", False),
+    ],
+)
+def test_an_advice_that_is_a_command_is_the_one_to_paste(advice: str, pasted: bool) -> None:
+    """It was told in a sentence without a way to copy it, and another command stood in its place."""
+    reason = f"FAIL: primes-linux smp2/smp1: it is so; next: {advice}"
+    html = asked(scaled_view(verdicts=(verdict(speedup(2), Word.FAIL, reason, {}),)))
+    told = advice.replace("SESSION", HOME).replace(" runs/", f" {HOME}/runs/")
+    assert ("Next: this command</p><pre" in html, f"<code>{told}</code></pre>" in html) == (pasted, pasted)
+
+
 def test_skips_of_one_reason_say_it_once_and_have_a_line_each() -> None:
     """As after --quick, where each gate has seen one run: its figure is there, and decides nothing."""
     reason = "SKIP: primes-linux smp{}/smp1: --quick decides nothing"
