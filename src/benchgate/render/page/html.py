@@ -59,9 +59,9 @@ _CODE = re.compile(r"`([^`]+)`")
 
 
 def prose(text: str) -> Html:
-    """A sentence, whose words between backticks are code."""
+    """A sentence, whose words between backticks are set apart; `code` is for whole commands, which are pasted."""
     pieces = _CODE.split(text)
-    return join([tag("code", piece) if n % 2 else piece for n, piece in enumerate(pieces)])
+    return join([tag("samp", piece) if n % 2 else piece for n, piece in enumerate(pieces)])
 
 
 def rect(x: float, y: float, wide: float, high: float, *inside: Child, **paint: Attribute) -> Html:

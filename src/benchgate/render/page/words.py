@@ -16,7 +16,7 @@ from benchgate.render.page.tables import more
 
 TITLE = "Words"
 LEFT_OUT = frozenset(
-    {"a", "button", "caption", "code", "figcaption", "h1", "h2", "h3", "pre", "summary", "svg", "th"}
+    {"a", "button", "caption", "code", "figcaption", "h1", "h2", "h3", "pre", "samp", "summary", "svg", "th"}
 )
 _TAG = re.compile(r"(<[^>]*>)")
 _NAME = re.compile(r"</?([A-Za-z][A-Za-z0-9]*)")

@@ -64,12 +64,12 @@ def test_any_text_is_read_back_as_text(text: str) -> None:
 @pytest.mark.parametrize(
     ("said", "shown"),
     [
-        ("run `pytest --plan` first", "run <code>pytest --plan</code> first"),
-        ("`a`, `<b>`", "<code>a</code>, <code>&lt;b&gt;</code>"),
+        ("run `pytest --plan` first", "run <samp>pytest --plan</samp> first"),
+        ("`a`, `<b>`", "<samp>a</samp>, <samp>&lt;b&gt;</samp>"),
         ("no end of `this <i>", "no end of `this &lt;i&gt;"),
         ("``", "``"),
         ("", ""),
     ],
 )
-def test_words_between_backticks_are_code(said: str, shown: str) -> None:
+def test_words_between_backticks_are_set_apart(said: str, shown: str) -> None:
     assert prose(said) == shown
