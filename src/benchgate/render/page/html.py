@@ -59,7 +59,7 @@ _CODE = re.compile(r"`([^`]+)`")
 
 
 def prose(text: str) -> Html:
-    """A sentence, whose words between backticks are set apart; `code` is for whole commands, which are pasted."""
+    """A sentence whose words between backticks are set apart. `code` is for commands, to be pasted whole."""
     pieces = _CODE.split(text)
     return join([tag("samp", piece) if n % 2 else piece for n, piece in enumerate(pieces)])
 
