@@ -20,7 +20,7 @@ from benchgate.run.argv import BootOptions
 from benchgate.run.attempt import RunRequest, execute
 from benchgate.run.console import ConsoleLimits
 from benchgate.run.guest import started
-from benchgate.run.moments import Branch, Moment, Turn, at
+from benchgate.run.moments import Branch, ClockTurn, Standstill, at
 from benchgate.run.parallel import AttemptJob, execute_all
 from benchgate.run.record import clock_log
 from benchgate.session import recordings
@@ -37,7 +37,7 @@ def plain(bench: Bench, folder: Path, exploration: Exploration | None = None) ->
     return marks[0].time, marks[-1].time
 
 
-def children(moment: Moment, *branches: Branch) -> list[RawRun]:
+def children(moment: Standstill, *branches: Branch) -> list[RawRun]:
     for branch in branches:
         branch.folder.mkdir()
     return [raw for _, raw in moment.children(branches)]
@@ -71,7 +71,13 @@ def test_a_child_that_changes_nothing_is_the_run_that_was_never_forked(
 def test_a_child_with_other_rules_is_the_run_that_turns_by_itself(tmp_path: Path) -> None:
     bench = made("ideal", "kernel")
     first, last = plain(bench, tmp_path / "plain")
-    turns = Turn(SEED), Turn(77), Turn(78), Turn(SEED, quantum=500), Turn(SEED, fine=1000, rush=2)
+    turns = (
+        ClockTurn(SEED),
+        ClockTurn(77),
+        ClockTurn(78),
+        ClockTurn(SEED, quantum=500),
+        ClockTurn(SEED, fine=1000, rush=2),
+    )
     branches = [Branch(tmp_path / f"child{n}", turn) for n, turn in enumerate(turns)]
     with at(request_of(bench, tmp_path / "stem", SEED), (first + last) // 2) as moment:
         assert [raw.ending for raw in children(moment, *branches)] == [Ending.DONE] * len(turns)
@@ -181,7 +187,7 @@ def test_a_run_that_ends_before_the_moment_says_so(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def standing(tmp_path: Path) -> Iterator[Moment]:
+def standing(tmp_path: Path) -> Iterator[Standstill]:
     bench = made("ideal", "kernel")
     first, last = plain(bench, tmp_path / "plain")
     with at(request_of(bench, tmp_path / "stem", SEED), (first + last) // 2) as moment:
@@ -192,14 +198,14 @@ def qemus() -> list[psutil.Process]:
     return [child for child in psutil.Process().children() if "qemu" in child.name()]
 
 
-def test_a_run_that_dies_where_it_stands_says_so(standing: Moment, tmp_path: Path) -> None:
+def test_a_run_that_dies_where_it_stands_says_so(standing: Standstill, tmp_path: Path) -> None:
     (stem,) = qemus()
     stem.kill()
     with pytest.raises(BootError, match="ended"):
         children(standing, Branch(tmp_path / "child"))
 
 
-def test_a_folder_that_cannot_be_written_loses_the_child_only(standing: Moment, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_loses_the_child_only(standing: Standstill, tmp_path: Path) -> None:
     child = standing.request_of(Branch(tmp_path / "gone"))
     begin = standing.fork(child.spec, child.folder, child.nonce)
     output, into = os.pipe()
@@ -213,7 +219,7 @@ def test_a_folder_that_cannot_be_written_loses_the_child_only(standing: Moment, 
 
 @pytest.mark.long
 def test_children_that_are_killed_at_any_moment_leave_the_others_alone(
-    standing: Moment, tmp_path: Path
+    standing: Standstill, tmp_path: Path
 ) -> None:
     (stem,) = qemus()
     for place in range(20):
@@ -232,7 +238,7 @@ def test_children_that_are_killed_at_any_moment_leave_the_others_alone(
 
 
 @pytest.mark.long
-def test_64_children_at_once_are_each_the_run(standing: Moment, tmp_path: Path) -> None:
+def test_64_children_at_once_are_each_the_run(standing: Standstill, tmp_path: Path) -> None:
     branches = [Branch(tmp_path / f"child{place}") for place in range(AT_ONCE)]
     for branch in branches:
         branch.folder.mkdir()

@@ -126,7 +126,7 @@ class ConsoleInput:
 
 
 @dataclass(frozen=True, slots=True)
-class Turned:
+class TurnedClock:
     """From this time on other rules applied (run/moments.py)."""
 
     time: int
@@ -175,7 +175,7 @@ class ClockLog:
     in logs of earlier versions, and if the log has no end."""
     unmeasured: Mapping[str, str] = field(default_factory=dict)
     """Maps the histograms that the machine could not measure, although it was asked to, to the reason."""
-    turned: tuple[Turned, ...] = ()
+    turned: tuple[TurnedClock, ...] = ()
     end: int | None = None
     checks: Mapping[str, int] = field(default_factory=dict)
     """Self-check counters; a run repeats them exactly."""

@@ -73,7 +73,7 @@ class _LogReader:
         self.refused = ""
         self.start: tuple[int, int] | None = None
         self.end: int | None = None
-        self.turned: list[log.Turned] = []
+        self.turned: list[log.TurnedClock] = []
         self.flooded = self.closed = False
         self.vcpus = 0
 
@@ -240,7 +240,7 @@ class _LogReader:
     def _turned(self, words: list[str]) -> None:
         if len(words) != 6:
             raise self.fail("expected `turned TIME SEED QUANTUM FINE RUSH`")
-        self.turned.append(log.Turned(*map(number, words[1:])))
+        self.turned.append(log.TurnedClock(*map(number, words[1:])))
 
     def _vcpu(self, words: list[str]) -> None:
         spent = PARTS if self.memory.machine or self.capacities else PARTS[:-1]

@@ -29,7 +29,7 @@ _PRIVATE = re.compile(rb"^host private_kib ([0-9]{1,12})$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Forked:
+class ForkedGuest:
     """A fork that can be made."""
 
     make: Callable[[Mapping[int, int]], Child]
@@ -38,7 +38,7 @@ class Forked:
     """Lets the guest of a machine go on that had begun; None: it has not begun, and waits for QMP."""
 
 
-Fork = Callable[[BootSpec, Path, str], Forked | None]
+Fork = Callable[[BootSpec, Path, str], ForkedGuest | None]
 """Prepares a fork for a guest with this folder and this mark. None: it starts by itself."""
 
 

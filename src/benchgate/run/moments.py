@@ -1,10 +1,10 @@
 """Runs a guest on the instruction clock to a moment of its time, and forks it there.
 
-`at` takes a run's request and a time; gives a `Moment`, at which the machine stands. `Moment.children` takes
+`at` takes a run's request and a time; gives a `Standstill`, at which the machine stands. Its `children` takes
 branches, each with a folder of its own; gives the RawRun of each, with all files of a run in its folder. A
 branch that changes nothing is the run itself, line by line. Each child is a run whose command line and files
-say all that was changed, so it repeats without a fork (`Moment.request_of`). The machine stands at the first
-moment, at or after the time that is asked for, at which no vCPU is in the middle of its turn.
+say all that was changed, so it repeats without a fork (`Standstill.request_of`). The machine stands at the
+first moment, at or after the time that is asked for, at which no vCPU is in the middle of its turn.
 
 Fails with BootError if the run ends, or halts for good, before that time, if a branch asks for stalls before
 it, and if nothing can be forked on this host; with UsageError for a guest into whose console is typed.
@@ -32,7 +32,7 @@ from benchgate.base.runs import BootSpec, RawRun
 from benchgate.host import capacity
 from benchgate.run import templates
 from benchgate.run.attempt import RunRequest
-from benchgate.run.forked import FILE, Forked, ForkRefusal, answer, asked, born, request_text
+from benchgate.run.forked import FILE, ForkedGuest, ForkRefusal, answer, asked, born, request_text
 from benchgate.run.guest import RunningGuest
 from benchgate.run.parallel import AttemptJob, execute_all
 from benchgate.run.record import clock_log
@@ -47,7 +47,7 @@ _LINE = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ClockTurn:
     """The rules of the clock from the moment on; 0: as before."""
 
     seed: int
@@ -62,15 +62,15 @@ class Branch:
 
     folder: Path
     """It exists, and nothing else uses it."""
-    turn: Turn | None = None
+    turn: ClockTurn | None = None
     """None: the clock's rules stay."""
     exploration: Exploration | None = None
-    """Its stalls, which begin at `Moment.latest_ns` or later; None: those of the run. The run must have an
-    exploration, too, with the same places if it lists some, and must not have stalled anything yet."""
+    """Its stalls, which begin at `latest_ns` of the moment or later; None: those of the run. The run must be
+    explored, too, with the same places if it lists some, and must not have stalled anything yet."""
 
 
 @dataclass
-class Moment:
+class Standstill:
     """A machine that stands still."""
 
     request: RunRequest
@@ -109,17 +109,17 @@ class Moment:
         text = plugin_word(spec.argv)[1].partition(_TURN)[2]
         return tuple(map(int, text.split(":"))) if text else ()
 
-    def fork(self, spec: BootSpec, folder: Path, mark: str) -> Forked:
+    def fork(self, spec: BootSpec, folder: Path, mark: str) -> ForkedGuest:
         """What run/guest.py calls for a child."""
         birth = _Birth(self, spec, folder, mark)
-        return Forked(birth.make, birth.go_on)
+        return ForkedGuest(birth.make, birth.go_on)
 
 
 @dataclass
 class _Birth:
     """A child from its fork until its guest goes on."""
 
-    moment: Moment
+    moment: Standstill
     spec: BootSpec
     folder: Path
     mark: str
@@ -152,7 +152,7 @@ class _Birth:
 
 
 @contextmanager
-def at(request: RunRequest, time_ns: int) -> Iterator[Moment]:
+def at(request: RunRequest, time_ns: int) -> Iterator[Standstill]:
     """The machine stands, and its children may be made, until the block ends. Nothing is written to the
     request's folder."""
     spec = request.spec
@@ -174,7 +174,7 @@ def at(request: RunRequest, time_ns: int) -> Iterator[Moment]:
             running.console.read_nonblocking(1 << 16, 0)
         running.log.flush()
         printed = (running.folder / CONSOLE).read_bytes()
-        yield Moment(request, now, latest, asks, printed)
+        yield Standstill(request, now, latest, asks, printed)
 
 
 def _held(running: RunningGuest, answers: socket.socket, time_ns: int) -> tuple[int, int]:

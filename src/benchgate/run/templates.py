@@ -34,7 +34,7 @@ from benchgate.base.runs import BootSpec
 from benchgate.base.system.qemu import QMP_DESCRIPTOR
 from benchgate.insn.talk import TALK_DESCRIPTOR
 from benchgate.run.console import ConsoleLimits
-from benchgate.run.forked import FILE, Forked, ForkRefusal, answer, asked, born, request_text
+from benchgate.run.forked import FILE, ForkedGuest, ForkRefusal, answer, asked, born, request_text
 from benchgate.run.guest import RunningGuest, started
 
 SOCKET = 5
@@ -150,7 +150,7 @@ class Templates:
         """Also one for which nobody waited any more."""
         self._maker: threading.Thread | None = None
 
-    def fork(self, spec: BootSpec, folder: Path, mark: str) -> Forked | None:
+    def fork(self, spec: BootSpec, folder: Path, mark: str) -> ForkedGuest | None:
         """What run/guest.py calls."""
         why, key = why_not(spec), key_of(spec, folder, mark)
         with self._lock:
@@ -162,7 +162,7 @@ class Templates:
             if why:
                 self._tell(why)
                 return None
-        return Forked(partial(self._forked, key, spec, folder, mark))
+        return ForkedGuest(partial(self._forked, key, spec, folder, mark))
 
     def _forked(
         self, key: str, spec: BootSpec, folder: Path, mark: str, descriptors: Mapping[int, int]

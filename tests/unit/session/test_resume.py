@@ -30,6 +30,7 @@ class Maker(LocalRunner):
     looks_ahead = True
 
     def __init__(self) -> None:
+        super().__init__()
         self.made: list[int] = []
         self.asked: list[int] = []
 

@@ -65,10 +65,23 @@ bool clock_started(void) {
     return clock_guest_started;
 }
 
-// Where QEMU itself stops its vCPUs, before the guest begins and at its end, it wakes them as often as the host likes.
+// Before the guest begins, and at its end, QEMU itself stops its vCPUs, and wakes them as often as the host likes. It
+// also waits for them while the guest runs, and then it is the guest that halts them.
+static bool is_guests(void) {
+    bool ends = clock_machine.main == LOCKSTEP_MAIN_NONE && !clock_machine.window && clock_machine.closed;
+    return clock_guest_started && !ends;
+}
+
 void clock_tell_halt(unsigned c) {
-    if (clock_guest_started && clock_machine.main != LOCKSTEP_MAIN_NONE)
+    if (is_guests())
         threads_halted(c, clock_machine.vcpu[c].state == LOCKSTEP_HALT, clock_machine.vcpu[c].time);
+}
+
+// Of those by QEMU at the end, a halt is told that took time; if nobody tells its end, it lasts until the vCPU's.
+void clock_tell_wake(unsigned c, uint64_t since) {
+    if (clock_guest_started && clock_machine.vcpu[c].time > since)
+        threads_halted(c, true, since);
+    clock_tell_halt(c);
 }
 
 void clock_guest_begins(void) {

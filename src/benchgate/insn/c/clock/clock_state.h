@@ -47,7 +47,9 @@ void clock_release(unsigned vcpu);
 void clock_wake_main(void);
 bool clock_is_halted(void); // every vCPU; call with the lock held
 void clock_guest_begins(void); // with the lock held
-void clock_tell_halt(unsigned vcpu); // whether it is halted now, to the record of threads; with the lock held
+// To the record of threads, with the lock held: whether it is halted now; that it was, since this time.
+void clock_tell_halt(unsigned vcpu);
+void clock_tell_wake(unsigned vcpu, uint64_t since);
 
 // ---- clock_vcpu.c
 

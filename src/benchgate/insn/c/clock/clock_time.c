@@ -215,7 +215,7 @@ bool clock_end_halt(unsigned c, uint64_t time, int waker) {
     bool woken = lockstep_wake(&clock_machine, c, time);
     if (woken) {
         activity_slept(c, since, clock_machine.vcpu[c].time, waker);
-        clock_tell_halt(c);
+        clock_tell_wake(c, since);
     }
     return woken;
 }
