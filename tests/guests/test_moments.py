@@ -40,7 +40,7 @@ def plain(bench: Bench, folder: Path, exploration: Exploration | None = None) ->
 def children(moment: Standstill, *branches: Branch) -> list[RawRun]:
     for branch in branches:
         branch.folder.mkdir()
-    return [raw for _, raw in moment.children(branches)]
+    return [raw for _, raw in moment.children(branches, 2)]
 
 
 @pytest.mark.parametrize(

@@ -29,21 +29,18 @@ from benchgate.base.exploration import Exploration
 from benchgate.base.files import write_json
 from benchgate.base.process import Child
 from benchgate.base.runs import BootSpec, RawRun
-from benchgate.host import capacity
+from benchgate.base.snapshots import CONSOLE
 from benchgate.run import templates
 from benchgate.run.attempt import RunRequest
 from benchgate.run.forked import FILE, ForkedGuest, ForkRefusal, answer, asked, born, request_text
 from benchgate.run.guest import RunningGuest
 from benchgate.run.parallel import AttemptJob, execute_all
 from benchgate.run.record import clock_log
-from benchgate.run.templates import plugin_word
+from benchgate.run.templates import plugin_option, plugin_word
 
-CONSOLE = "serial.log"
 _LOOK_S = 1.0
-_TURN = ",turn="
+_TURN = "turn"
 """The plugin's option that says what changes, and when."""
-_LINE = 64
-"""The bytes of a line of a simulated memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +79,8 @@ class Standstill:
     """Its console so far."""
     made: int = 0
 
-    def children(self, branches: Sequence[Branch]) -> Generator[tuple[Branch, RawRun]]:
-        """Runs each to its end, as many at once as the host has memory and CPUs for."""
-        spec = self.request.spec
-        memory = spec.argv[spec.argv.index("-m") + 1].partition(",")[0].removeprefix("size=")
-        at_once = capacity.guests_at_once(memory, spec.host_cpus or (), _LINE if spec.shape else 0)
+    def children(self, branches: Sequence[Branch], at_once: int = 1) -> Generator[tuple[Branch, RawRun]]:
+        """Runs each to its end. `at_once`: so many beside each other (`Workbench.at_once`)."""
         jobs = (AttemptJob(self.request_of(branch), lambda _: None) for branch in branches)
         for index, raw in execute_all(jobs, at_once, self.fork):
             yield branches[index], raw
@@ -97,17 +91,10 @@ class Standstill:
         argv = [word.replace(str(self.request.folder), str(branch.folder)) for word in spec.argv]
         if turn is not None:
             rules = (self.now_ns, turn.seed, turn.quantum, turn.fine, turn.rush)
-            place, word = plugin_word(spec.argv)
-            moved = word.replace(str(self.request.folder), str(branch.folder))
-            argv[place] = f"{moved}{_TURN}{':'.join(map(str, rules))}"
+            argv[plugin_word(spec.argv)[0]] += f",{_TURN}={':'.join(map(str, rules))}"
         exploration = branch.exploration or spec.exploration
         changed = replace(spec, argv=tuple(argv), exploration=exploration)
         return replace(self.request, spec=changed, folder=branch.folder)
-
-    def turn_of(self, spec: BootSpec) -> tuple[int, ...]:
-        """What `request_of` has written of a turn; empty: there is none."""
-        text = plugin_word(spec.argv)[1].partition(_TURN)[2]
-        return tuple(map(int, text.split(":"))) if text else ()
 
     def fork(self, spec: BootSpec, folder: Path, mark: str) -> ForkedGuest:
         """What run/guest.py calls for a child."""
@@ -134,9 +121,7 @@ class _Birth:
                 f"the guest has printed {len(moment.printed)} bytes, more than a pipe of this host holds"
             )
         os.write(descriptors[1], rest)
-        turn = moment.turn_of(self.spec)
-        rules = ":".join(map(str, turn[1:])) if turn else "-"
-        text = f"fork {request_text(rules, self.mark, self.folder)}"
+        text = f"fork {request_text(plugin_option(self.spec, _TURN) or '-', self.mark, self.folder)}"
         try:
             with ExitStack() as stack:
                 child = born(stack.enter_context(asked(moment.asks, text, descriptors)))

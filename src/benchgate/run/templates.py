@@ -41,6 +41,8 @@ SOCKET = 5
 """The template's descriptor of the socket at which it is asked; the talk with the clock has 4."""
 _MOST = 8
 """So many templates are kept. Each holds what QEMU needs for itself, and hardly any of the guest's memory."""
+_OBSERVED = "observe"
+"""The option with the file in the run's folder that says what of the guest's kernel is observed."""
 Notice = Callable[[str], None]
 
 
@@ -64,11 +66,10 @@ def plugin_word(argv: tuple[str, ...]) -> tuple[int, str]:
     return -1, ""
 
 
-def _observed(spec: BootSpec) -> Path | None:
-    """The file in the run's folder that says what of the guest's kernel is observed."""
-    option = "observe="
+def plugin_option(spec: BootSpec, name: str) -> str:
+    """The value of an option of the clock; empty if it has none."""
     words = plugin_word(spec.argv)[1].split(",")
-    return next((Path(word.removeprefix(option)) for word in words if word.startswith(option)), None)
+    return next((word.removeprefix(f"{name}=") for word in words if word.startswith(f"{name}=")), "")
 
 
 def _meets(spec: BootSpec) -> str:
@@ -87,8 +88,8 @@ def key_of(spec: BootSpec, folder: Path, mark: str) -> str:
     parts = [*argv, "environment", *(f"{name}={value}" for name, value in sorted(spec.environment.items()))]
     parts += [spec.shape, spec.words, str(spec.host_cpus), _meets(spec)]
     parts += ["" if spec.start is None else spec.start.record.digest]
-    if (observed := _observed(spec)) is not None:
-        parts.append(observed.read_text(encoding="ascii"))
+    if observed := plugin_option(spec, _OBSERVED):
+        parts.append(Path(observed).read_text(encoding="ascii"))
     text = "\0".join(parts).replace(str(folder), "{run}").replace(mark, "{mark}")
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -167,7 +168,7 @@ class Templates:
     def _forked(
         self, key: str, spec: BootSpec, folder: Path, mark: str, descriptors: Mapping[int, int]
     ) -> Child:
-        text = request_text(str(_seed(spec)), mark, folder)
+        text = request_text(plugin_option(spec, "seed"), mark, folder)
         with self._lock:
             try:
                 child = self._template(key, spec, folder, mark).fork(text, descriptors)
@@ -249,12 +250,6 @@ class Templates:
             self._known.clear()
 
 
-def _seed(spec: BootSpec) -> int:
-    """The seed of a run's clock."""
-    words = plugin_word(spec.argv)[1].split(",")
-    return int(next(word for word in words if word.startswith("seed=")).removeprefix("seed="))
-
-
 @contextmanager
 def begun(
     spec: BootSpec, folder: Path, mark: str, own_mark: str
@@ -266,8 +261,8 @@ def begun(
         stack.enter_context(asks)
         with theirs:
             wanted = template_spec(spec, folder, mark, own, own_mark)
-            if (observed := _observed(spec)) is not None:
-                shutil.copyfile(observed, own / observed.name)
+            if observed := plugin_option(spec, _OBSERVED):
+                shutil.copyfile(observed, own / Path(observed).name)
             process = started(
                 wanted, own, mark=own_mark, limits=ConsoleLimits(), own={SOCKET: theirs.fileno()}
             )

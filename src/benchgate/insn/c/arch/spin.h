@@ -25,8 +25,7 @@ struct spin {
     size_t instructions; // in one iteration
 };
 
-void spin_add(struct spin_trail *trail, uint64_t start,
-              const struct arch_insn *insn); // the instruction at `start`
+void spin_add(struct spin_trail *trail, uint64_t start, const struct arch_insn *insn); // the one at `start`
 // Whether the last instruction closes a loop that only waits.
 struct spin spin_closed(const struct arch *arch, const struct spin_trail *trail);
 

@@ -37,7 +37,8 @@ const char *clock_reseed(uint64_t seed);
 struct clock_turn {
     uint64_t at, seed, quantum, fine, rush;
 };
-void clock_turn_at(const struct clock_turn *turn); // while the machine stands still
+bool clock_turn_read(const char *text, struct clock_turn *turn); // `AT:SEED:QUANTUM:FINE:RUSH`
+void clock_turn_at(const struct clock_turn *turn);               // while the machine stands still
 // The machine stops at the first such moment, and stands until clock_go_on. Nobody in the guest can tell.
 void clock_hold_at(uint64_t time);
 bool clock_held(void);

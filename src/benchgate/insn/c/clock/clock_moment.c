@@ -5,11 +5,25 @@
 
 #include "journal.h"
 
-#include <string.h>
+#include <errno.h>
+#include <stdlib.h>
 
 static uint64_t hold_at = LOCKSTEP_NEVER;
 static bool held;
 static struct clock_turn turn = {.at = LOCKSTEP_NEVER};
+
+bool clock_turn_read(const char *text, struct clock_turn *into) {
+    uint64_t *const fields[] = {&into->at, &into->seed, &into->quantum, &into->fine, &into->rush};
+    for (size_t i = 0; i < 5; i++) {
+        char *end;
+        errno = 0;
+        *fields[i] = strtoull(text, &end, 10);
+        if (errno || end == text || *text == '-' || *end != (i < 4 ? ':' : 0))
+            return false;
+        text = end + 1;
+    }
+    return into->at && (!into->quantum || into->quantum >= 100) && (!into->fine || into->fine >= 100);
+}
 
 void clock_turn_at(const struct clock_turn *wanted) {
     turn = *wanted;

@@ -34,10 +34,10 @@
 static int host = -1;
 static char mark[MOST_MARK + 1], folder[MOST_PATH];
 static char own[MOST_PATH]; // a fork's folder
+static char log_path[MOST_PATH];
 static void (*begins)(uint64_t seed);
 static void (*goes_on)(void);
 static bool stands;
-static char log_path[MOST_PATH];
 static int waits = -1; // who waits until the machine stands
 static struct {
     char *content;
@@ -84,13 +84,20 @@ void forks_read(const char *path, char *content, size_t length) {
     }
 }
 
-void forks_report(void) {
-    char text[2048];
-    int file = *own ? open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC) : -1;
-    ssize_t size = file < 0 ? 0 : (ssize_t)syscall(SYS_read, file, text, sizeof text - 1);
+// What the host says of this process; empty if it says nothing.
+static void read_host(const char *path, char *text, size_t size) {
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = file < 0 ? 0 : (ssize_t)syscall(SYS_read, file, text, size - 1);
     if (file >= 0)
         close(file);
-    text[size > 0 ? size : 0] = 0;
+    text[got > 0 ? got : 0] = 0;
+}
+
+void forks_report(void) {
+    char text[2048];
+    if (!*own)
+        return;
+    read_host("/proc/self/smaps_rollup", text, sizeof text);
     const char *found = strstr(text, "Private_Dirty:");
     if (found)
         journal_line("host private_kib %llu", strtoull(found + strlen("Private_Dirty:"), NULL, 10));
@@ -109,15 +116,12 @@ __attribute__((format(printf, 2, 3))) static void say(int socket, const char *fo
 
 // A machine that has begun takes rules; another one, a seed.
 static bool read_rules(struct request *r, const char *text) {
-    struct clock_turn *t = &r->turn;
     int end = 0;
     if (!clock_started())
         return sscanf(text, "%" SCNu64 "%n", &r->seed, &end) == 1 && !text[end];
     if (strcmp(text, "-") == 0)
         return true;
-    t->at = clock_moments().now;
-    return sscanf(text, "%" SCNu64 ":%" SCNu64 ":%" SCNu64 ":%" SCNu64 "%n", &t->seed, &t->quantum, &t->fine, &t->rush,
-                  &end) == 4 && !text[end];
+    return clock_turn_read(text, &r->turn) && r->turn.at == clock_moments().now;
 }
 
 static bool read_text(struct request *r, char *text, unsigned descriptors) {
@@ -174,11 +178,7 @@ static void exchange(char *text, size_t length, const char *new) {
 // What other processes see as its command line.
 static void exchange_command(const char *new) {
     char text[1024];
-    int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-    ssize_t size = file < 0 ? 0 : (ssize_t)syscall(SYS_read, file, text, sizeof text - 1);
-    if (file >= 0)
-        close(file);
-    text[size > 0 ? size : 0] = 0;
+    read_host("/proc/self/stat", text, sizeof text);
     char *at = strrchr(text, ')');
     for (int field = 2; at && field < 48; field++)
         at = strchr(at + 1, ' ');
@@ -200,11 +200,7 @@ static void tell_ready(const struct request *r) {
 
 // The machine goes on when the host has closed its end, and this thread has left forks_stand.
 static void go_on(const struct request *r) {
-    memcpy(own, r->folder, sizeof own);
-    places_move(folder, own);
     const char *why = strcmp(r->mark, mark) == 0 ? NULL : "its guest has the mark of the run that is forked";
-    if (!why)
-        why = inherited_move(folder, own);
     if (!why)
         why = delays_from(clock_moments().latest);
     if (!why && !journal_head_again(places_own(log_path), goes_on))
@@ -217,15 +213,10 @@ static void go_on(const struct request *r) {
     char nothing;
     while (recv(r->birth, &nothing, 1, 0) < 0 && errno == EINTR)
         ;
-    close(r->birth);
 }
 
 static void begin(const struct request *r) {
-    memcpy(own, r->folder, sizeof own);
-    places_move(folder, own);
-    const char *why = inherited_move(folder, own);
-    if (!why && !journal_again())
-        why = "its log cannot be begun again";
+    const char *why = journal_again() ? NULL : "its log cannot be begun again";
     if (!why)
         why = clock_reseed(r->seed);
     if (!why)
@@ -237,7 +228,6 @@ static void begin(const struct request *r) {
         exchange(words[i].content, words[i].length, r->mark);
     exchange_command(r->mark);
     tell_ready(r);
-    close(r->birth);
 }
 
 static void be_born(struct request *r, pid_t parent) {
@@ -252,10 +242,16 @@ static void be_born(struct request *r, pid_t parent) {
     if (why)
         fail(r, why);
     parking_revive();
+    memcpy(own, r->folder, sizeof own);
+    places_move(folder, own);
+    why = inherited_move(folder, own);
+    if (why)
+        fail(r, why);
     if (clock_started())
         go_on(r);
     else
         begin(r);
+    close(r->birth);
 }
 
 // ---- the template
@@ -314,7 +310,7 @@ void forks_stand(void) {
     waits = -1;
     stands = true;
     clock_main_asks(true);
-    while (stands && host >= 0) {
+    while (host >= 0) { // only a fork goes on
         struct pollfd asked = {host, POLLIN, 0};
         syscall(SYS_ppoll, &asked, 1, NULL, NULL, _NSIG / 8);
         forks_serve();
@@ -332,11 +328,9 @@ void forks_serve(void) {
     if (count < 0)
         return;
     r.birth = r.attached[0];
-    if (strcmp(text, "go") == 0)
-        stands = false;
-    else if (!stands && clock_started())
+    if (!stands && clock_started())
         say(r.birth, "refused it runs");
-    else if (read_hold(text, count, r.birth))
+    else if (!stands && read_hold(text, count, r.birth))
         say(r.birth, "yes");
     else if (count > 0 && read_text(&r, text, (unsigned)count))
         answer(&r);

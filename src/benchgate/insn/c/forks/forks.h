@@ -13,10 +13,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// The same socket takes a machine to a moment of its own: "hold TIME" and a descriptor, of a machine that has not begun or stands. It
-// answers there "held NOW LATEST" when it stands (clock.h), and takes "fork" and "can" as a template does, until it is
-// told "go". A fork of such a machine goes on from there, with its log and what it has recorded so far; SEED is then
-// SEED:QUANTUM:FINE:RUSH, and 0 for a rule that stays, and "-" if all stay.
+// The same socket takes a machine that has not begun to a moment of its own: "hold TIME" and a descriptor. It answers
+// there "held NOW LATEST" when it stands (clock.h), and from then on takes "fork" and "can" as a template does. A fork
+// of such a machine goes on from there, with its log and what it has recorded so far; SEED is then the text of the
+// plugin's option `turn`, of this moment, or "-" if all rules stay.
 //
 // `socket`: where the host asks. `mark` stands in the command line, and in the words of the guest; each child has
 // another of the same length. `log`: the path of the template's log. `begins` is called in the child, when its log is open.

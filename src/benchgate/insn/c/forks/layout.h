@@ -21,8 +21,7 @@
 #define LAYOUT_PAGE 4096u
 #define LAYOUT_NO_JUMP 0xffff
 #define LAYOUT_NOWHERE UINT64_MAX
-#define LAYOUT_IN_EFLAGS                                                                                     \
-    0x73100u // what of a block's state is kept there, and the rest in hflags: RF, VM, AC, IOPL, TF
+#define LAYOUT_IN_EFLAGS 0x73100u // what of a block's state is kept there, and the rest in hflags: RF, VM, AC, IOPL, TF
 
 struct env {
     uint64_t registers[16];

@@ -31,8 +31,7 @@ static void report(bool is_proven) {
 #define MOST_NOTES (SLOTS / 2)
 #define ARENA (16u << 20) // bytes for notes
 #define MOST_BYTES 512
-#define BEFORE                                                                                               \
-    4 // bytes before a block: the instruction after which it begins may be looked at (operations.c)
+#define BEFORE 4   // bytes before a block: the instruction after which it begins may be looked at (operations.c)
 #define LONGEST 15 // bytes of an instruction: that behind a block decides whether the block ends there
 #define NEIGHBOUR (64u << 10) // bytes: what is further away is in another region
 #define PATIENCE 100000       // looks, 200 us apart
@@ -78,8 +77,7 @@ struct note {
 // In memory that the template and all its forks share.
 struct table {
     struct layout_proof proof;
-    _Atomic unsigned used, notes,
-        complete;                       // bytes of the arena; notes that were begun; notes that are complete
+    _Atomic unsigned used, notes, complete; // bytes of the arena; notes that were begun; notes that are complete
     _Atomic uint64_t key[SLOTS];        // of each note; 0: nobody has taken the slot
     _Atomic uint32_t place[MOST_NOTES]; // of a note in the arena, and 1; 0: it is not complete
     _Alignas(16) uint8_t arena[ARENA];
@@ -166,8 +164,7 @@ void rehearsal_forked(void) {
     is_fork = true;
     uintptr_t first = prepared_from & ~(uintptr_t)(LAYOUT_PAGE - 1);
     if (first)
-        (void)madvise((void *)first, prepared_to - first,
-                      MADV_POPULATE_WRITE); // else they are copied when written
+        (void)madvise((void *)first, prepared_to - first, MADV_POPULATE_WRITE); // else they are copied when written
 }
 
 static uint64_t mixed(uint64_t digest, const void *data, size_t size) {
@@ -362,8 +359,8 @@ static bool has_room(void) {
 static void work(struct cpu *cpu, void *unused) {
     (void)unused;
     unsigned notes = atomic_load(&table->notes);
-    for (unsigned i = 0; i < notes && i < MOST_NOTES && has_room();
-         i++) { // as the guest came to them: neighbours in memory
+    // As the guest came to them: neighbours in memory.
+    for (unsigned i = 0; i < notes && i < MOST_NOTES && has_room(); i++) {
         uint32_t place = atomic_load(&table->place[i]);
         if (place && !is_done[i])
             prepare(cpu, (const struct note *)(void *)(table->arena + place - 1));

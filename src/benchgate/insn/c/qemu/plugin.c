@@ -78,20 +78,6 @@ static bool two_numbers(const char *text, uint64_t *one, uint64_t *two) {
     return number(first, 1, UINT64_MAX, one) && number(colon + 1, 1, UINT64_MAX, two);
 }
 
-// `AT:SEED:QUANTUM:FINE:RUSH`
-static bool five_numbers(const char *text, struct clock_turn *turn) {
-    uint64_t *const fields[] = {&turn->at, &turn->seed, &turn->quantum, &turn->fine, &turn->rush};
-    for (size_t i = 0; i < 5; i++) {
-        char *end;
-        errno = 0;
-        *fields[i] = strtoull(text, &end, 10);
-        if (errno || end == text || *text == '-' || *end != (i < 4 ? ':' : 0))
-            return false;
-        text = end + 1;
-    }
-    return turn->at && (!turn->quantum || turn->quantum >= 100) && (!turn->fine || turn->fine >= 100);
-}
-
 // `CAPACITY:CAPACITY...`
 static bool capacities(const char *text, unsigned *into) {
     for (unsigned c = 0; c < LOCKSTEP_MAX; c++) {
@@ -151,7 +137,7 @@ static bool option(struct settings *s, const char *argument) {
     if (IS("forks") && number(value, 3, 1023, &n))
         return s->forks = (int)n, true;
     if (IS("turn"))
-        return five_numbers(value, &s->turn);
+        return clock_turn_read(value, &s->turn);
     if (IS("mark"))
         return *(s->mark = value) != 0;
     if (IS("disks") && number(value, 0, 1, &n))

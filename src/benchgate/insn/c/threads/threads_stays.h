@@ -1,7 +1,8 @@
 // For how long the thread of a vCPU is in the kernel at a stretch: from its program's last instruction, or from the
-// switch to it, until its program goes on, the vCPU switches to another thread, or the clock halts it. Of a thread that has
-// executed no program's instruction yet only what it spun is told, as if its stay had been no longer. An interruption is a stay that the program did not ask for: neither by a
-// call nor by a fault. It is told however short it is.
+// switch to it, until its program goes on, the vCPU switches to another thread, or the clock halts it. Of a thread that
+// has executed no program's instruction yet only what it spun is told, as if its stay had been no longer. An
+// interruption is a stay that the program did not ask for: neither by a call nor by a fault. It is told however short
+// it is.
 #ifndef THREADS_STAYS_H
 #define THREADS_STAYS_H
 
