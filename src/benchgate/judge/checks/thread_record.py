@@ -44,7 +44,7 @@ def thread_metrics(books: ThreadBooks) -> dict[str, float]:
     if books.has_halts:
         own[SETTLING] = idle.settling / idle.settled if idle.settled else 0.0
     if books.has_stays:
-        own[HELD] = idle.held / idle.working if idle.working else 0.0
+        own[HELD] = idle.held_share
     of_waits = {name: thread.at for name, thread in OF_THREADS.items() if thread.of == SCHED_WAIT}
     return {**own, **{name: waits.percentile(at) if waits.count else 0.0 for name, at in of_waits.items()}}
 

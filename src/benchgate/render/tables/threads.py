@@ -18,6 +18,7 @@ from benchgate.base.text import counted, first_few, percent, visible
 from benchgate.insn.symbols import Symbols
 from benchgate.insn.threads_log import IDLE
 from benchgate.judge.accounts.thread_timeline import NamedThread, ThreadTimeline
+from benchgate.judge.accounts.threads.accounting import conserved
 from benchgate.judge.accounts.threads.books import (
     DISTANCES,
     BookPhase,
@@ -322,12 +323,12 @@ def _held(view: ThreadView, books: ThreadBooks) -> Iterator[str]:
     """A sentence, then the longest stretches."""
     if not books.held:
         return
-    total = sum(stretch.end - stretch.begin for stretch in books.held)
-    share = percent(total / ((books.end - books.begin) * books.vcpus))
+    of = conserved(books)
+    when = "during the work, " if of.working < of.time else ""
     yield (
-        f"held: the kernel spun, or took for long, {shown(total, 'ns')} ({share} of the CPUs' time) "
-        f"although a thread waited that may run there, "
-        f"{counted(len(books.held), 'time')}"
+        f"held: the kernel spun, or took for long, {shown(of.held, 'ns')} ({when}{percent(of.held_share)} of "
+        f"the CPUs' time) although a thread waited that may run there; {counted(len(books.held), 'time')} in "
+        "the window"
     )
     by_length = sorted(books.held, key=lambda stretch: (stretch.begin - stretch.end, stretch.begin))
     for stretch in by_length[:MOST_STRETCHES]:

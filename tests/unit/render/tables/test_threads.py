@@ -11,6 +11,8 @@ import pytest
 from benchgate.base.jsonfields import read
 from benchgate.insn.machine_shape import CpuPlace
 from benchgate.insn.symbols import NO_SYMBOLS, sorted_symbols
+from benchgate.insn.threads_log import read_thread_events
+from benchgate.judge.accounts.threads.accounting import thread_books
 from benchgate.judge.accounts.threads.books import WastedTime
 from benchgate.judge.accounts.threads.wasted_causes import wasted_account
 from benchgate.render.files import summary
@@ -18,6 +20,8 @@ from benchgate.render.tables import terminal, threads
 from benchgate.render.tables.threads import ThreadReport, chain, plain, text, view_of
 from tests.unit.factories import scaled_view
 from tests.unit.judge.accounts.threads.test_accounting import FILE, MARKS, books_of
+from tests.unit.judge.accounts.threads.test_kernel_stays import END, HEAD, TWO, stay
+from tests.unit.judge.accounts.threads.test_kernel_stays import MARKS as WORK_MARKS
 from tests.unit.render.page.details.test_threads import MEDIAN, SLOWEST
 
 NONE = wasted_account([])
@@ -63,6 +67,18 @@ def test_work_conservation_is_one_sentence_and_the_longest_stretches(tmp_path: P
         "CPU 1 idle while work (11), main (10) waited, from the wake-up by main (10) on CPU 0"
         in lines[at + 1]
     )
+
+
+def test_what_is_held_is_told_as_the_gate_judges_it(tmp_path: Path) -> None:
+    """40.2 us of 190 lie in the work, which has 200 us of CPU time; the stretch is told whole."""
+    path = tmp_path / "threads.txt"
+    path.write_text(HEAD + TWO + stay(1, 241_200, 240_000) + END, encoding="ascii")
+    books = thread_books(read_thread_events(path), WORK_MARKS)
+    lines = text(view_of(books, SYMBOLS), books, (), phases=False)
+    at = next(number for number, line in enumerate(lines) if line.startswith("held:"))
+    assert "40.20 us (during the work, 20% of the CPUs' time)" in lines[at]
+    assert "1 time in the window" in lines[at]
+    assert lines[at + 1].startswith("  190.0 us at ")
 
 
 def test_the_chain_of_a_late_thread(tmp_path: Path) -> None:

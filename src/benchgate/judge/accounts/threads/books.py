@@ -246,6 +246,10 @@ class WastedTime:
     def share(self) -> float:
         return self.wasted / self.time if self.time else 0.0
 
+    @property
+    def held_share(self) -> float:
+        return self.held / self.working if self.working else 0.0
+
 
 @dataclass(frozen=True, slots=True)
 class ThreadWait:
