@@ -80,6 +80,11 @@ def rooted(text: str, folder: str) -> str:
     return _RUN.sub(lambda match: shlex.quote(f"{folder}/{match.group()}"), whole)
 
 
+def without_advice(reason: str) -> str:
+    """What a sentence says, without what to do next."""
+    return reason.partition("; next: ")[0]
+
+
 def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 

@@ -8,7 +8,7 @@ frozen objects. Nothing fails.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
@@ -39,19 +39,28 @@ def time_size(ns: float) -> tuple[float, str]:
     return next((size for size in TIME_SIZES if ns >= size[0]), TIME_SIZES[-1])
 
 
+WHOLE = 1000
+"""Figures from here on are shown without decimals, if these do not matter."""
+
+
 def number(value: float) -> str:
     """A threshold with as few digits as possible, and without an exponent."""
-    return f"{value:.0f}" if value >= 1000 and float(value).is_integer() else f"{value:.6g}"
+    return f"{value:.0f}" if value >= WHOLE and float(value).is_integer() else f"{value:.6g}"
+
+
+def in_unit(value: float, unit: str, digits: Callable[[float], str]) -> str:
+    """A figure as sentences say it: `1.9`, `20 ms`, `5%`."""
+    if unit == SHARE:
+        return f"{digits(100 * value)}%"
+    if unit == NS:
+        size, name = time_size(value)
+        return f"{digits(value / size)} {name}"
+    return f"{digits(value)} {unit}".rstrip()
 
 
 def threshold_text(value: float, unit: str) -> str:
-    """A threshold in the unit of its figure, as plans, gates and errors say it: `1.9`, `20 ms`, `5%`."""
-    if unit == SHARE:
-        return f"{number(100 * value)}%"
-    if unit == NS:
-        size, name = time_size(value)
-        return f"{number(value / size)} {name}"
-    return f"{number(value)} {unit}".rstrip()
+    """A threshold in the unit of its figure, as plans, gates and errors say it."""
+    return in_unit(value, unit, number)
 
 
 class MetricKind(StrEnum):

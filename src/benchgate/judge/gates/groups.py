@@ -19,9 +19,8 @@ from benchgate.base.statistics.regimes import regimes
 from benchgate.base.statistics.stats import Interval, median
 from benchgate.base.system.machines import unit_on
 from benchgate.base.text import counted, first_few
-from benchgate.base.workload.metrics import NS, OF_THREADS, SHARE, time_size
+from benchgate.base.workload.metrics import OF_THREADS, WHOLE, in_unit
 from benchgate.judge.gates.figures import GateFigures
-from benchgate.judge.gates.wording import WHOLE
 
 MOST_SEEDS = 8
 
@@ -118,9 +117,4 @@ def names_of(arms: Sequence[Measurement]) -> Iterator[str]:
 
 
 def _figure(value: float, unit: str) -> str:
-    if unit == SHARE:
-        return f"{100 * value:.4g}%"
-    if unit == NS:
-        size, name = time_size(value)
-        return f"{value / size:.4g} {name}"
-    return f"{f'{value:,.0f}' if abs(value) >= WHOLE else f'{value:.4g}'} {unit}".rstrip()
+    return in_unit(value, unit, lambda plain: f"{plain:,.0f}" if abs(plain) >= WHOLE else f"{plain:.4g}")

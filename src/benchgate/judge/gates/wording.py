@@ -12,15 +12,11 @@ from types import MappingProxyType
 from benchgate.base.gates import Arm, Gate, Ruling, Verdict, Word
 from benchgate.base.statistics.stats import VISIBLE_STEP, Interval
 from benchgate.base.text import one_line
-from benchgate.base.workload.metrics import SeenBy, threshold_text, time_size
+from benchgate.base.workload.metrics import WHOLE, SeenBy, threshold_text, time_size
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
 LONGEST = 600
 """A longer reason is truncated, because it may contain output of a guest."""
-
-
-WHOLE = 1000
-"""Figures from here on are shown without decimals, if these do not matter."""
 
 
 def span(ratio: float, interval: Interval, threshold: float, least: int = 2) -> str:

@@ -16,7 +16,7 @@ from typing import Annotated
 from benchgate.base.errors import EvidenceError, UsageError
 from benchgate.base.jsonfields import Matches, Presence, as_json, without_head
 from benchgate.base.jsonfields import read as read_typed
-from benchgate.base.text import located
+from benchgate.base.text import located, without_advice
 from benchgate.evidence.files import is_safe_name, read_object, write_whole
 
 NAME, LOG = "state.json", "bisect.log"
@@ -100,7 +100,7 @@ def write(folder: Path, state: BisectState) -> None:
 
 def line(step: BisectStep) -> str:
     """Without advice: its paths are below the step's session."""
-    return f"{step.commit[:10]} {step.term}: {step.why.partition('; next: ')[0]}"
+    return f"{step.commit[:10]} {step.term}: {without_advice(step.why)}"
 
 
 def reason(step: BisectStep, folder: Path) -> str:

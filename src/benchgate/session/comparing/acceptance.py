@@ -20,7 +20,7 @@ from benchgate.base.cells import Cell, Lane
 from benchgate.base.errors import EvidenceError, NeedsFilesError, UsageError
 from benchgate.base.gates import SMALLEST_LOOK, Arm, Verdict, Word
 from benchgate.base.system.systems import plain_name
-from benchgate.base.text import counted
+from benchgate.base.text import counted, without_advice
 from benchgate.build.cache_storage import Notice
 from benchgate.evidence import baseline_file, check
 from benchgate.evidence.facts import origin_of, read_plan, read_policy
@@ -158,7 +158,7 @@ def _require_named(asked: AcceptanceRequest, where: str, doubts: Mapping[str, Ve
         flags = " ".join(f"--despite {shlex.quote(name)}" for name in unnamed)
         raise UsageError(
             f"{where}: a gate refused figures of these rows ({counted(len(unnamed), 'verdict')}): "
-            f"{first.reason.partition('; next: ')[0]}. They become the measure of all later ones only if you "
+            f"{without_advice(first.reason)}. They become the measure of all later ones only if you "
             f"name each such verdict: {flags}"
         )
 
@@ -244,8 +244,7 @@ def _own_system(files: tuple[str, ...], cell: Cell) -> str | None:
 
 def _notes(of: Mapping[str, Arm], doubts: Mapping[str, Verdict]) -> Iterator[str]:
     yield from (f"not accepted: {lack}" for arm in of.values() if (lack := _lack(arm)))
-    whys = (verdict.reason.partition("; next: ")[0] for verdict in doubts.values())
-    yield from (f"accepted, although: {why}" for why in whys)
+    yield from (f"accepted, although: {without_advice(verdict.reason)}" for verdict in doubts.values())
 
 
 def differs(baseline: Baseline, asked: AcceptanceRequest, notice: Notice) -> str:
