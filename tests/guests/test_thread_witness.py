@@ -36,7 +36,8 @@ from benchgate.insn.threads_log import (
     read_thread_events,
 )
 from benchgate.judge.accounts.threads.accounting import thread_books
-from benchgate.judge.accounts.threads.schedule import ThreadLife, repeat_schedule
+from benchgate.judge.accounts.threads.repeating import repeat_schedule
+from benchgate.judge.accounts.threads.schedule import ThreadLife
 from tools.clock_lab import light_lab, thread_records
 
 CPUS, WORKERS, ROUNDS = 4, 8, 60

@@ -30,7 +30,8 @@ from benchgate.insn.threads_log import ThreadEvents, read_thread_events
 from benchgate.insn.window import ClockWindow, window
 from benchgate.judge import wire
 from benchgate.judge.accounts.threads.idleness import SchedulePauses
-from benchgate.judge.accounts.threads.schedule import Schedule, repeat_schedule
+from benchgate.judge.accounts.threads.repeating import repeat_schedule
+from benchgate.judge.accounts.threads.schedule import Schedule
 from benchgate.judge.wire import MAX_CONSOLE_BYTES, Transcript
 from benchgate.run.end_memory import EndMemory, read_memory
 from benchgate.run.pinning import ThreadPlace

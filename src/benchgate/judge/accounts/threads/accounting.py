@@ -2,7 +2,7 @@
 
 Takes `ThreadEvents`, the marks of the work and where the CPUs stand; gives frozen `ThreadBooks`, for the
 window. Pure, but for `books_of_run`, which reads a run's files. Fails with VerifyError if the events
-contradict each other (schedule.py), or if the books do not add up: a thread's states to its life, a CPU's to
+contradict each other (repeating.py), or if the books do not add up: a thread's states to its life, a CPU's to
 the window, phases to the whole.
 """
 
@@ -33,8 +33,9 @@ from benchgate.judge.accounts.threads.books import (
 )
 from benchgate.judge.accounts.threads.idleness import SchedulePauses
 from benchgate.judge.accounts.threads.lateness import explain_waits
+from benchgate.judge.accounts.threads.repeating import repeat_schedule
 from benchgate.judge.accounts.threads.roles import thread_roles
-from benchgate.judge.accounts.threads.schedule import Schedule, ThreadLife, repeat_schedule
+from benchgate.judge.accounts.threads.schedule import Schedule, ThreadLife
 from benchgate.judge.run_files import RunFiles
 
 MOST_WAITS = 10_000

@@ -59,7 +59,7 @@ def refuse(path: str, event: ThreadEvent, rule: str) -> NoReturn:
 
 
 def check_events(events: ThreadEvents) -> None:
-    """For events whose order is right (schedule.py)."""
+    """For events whose order is right (repeating.py)."""
     _CpuCheck(events.path).run(events.events)
     _check_ends(events)
     _check_names(events)

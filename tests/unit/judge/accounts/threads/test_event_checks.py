@@ -10,8 +10,8 @@ import pytest
 from benchgate.base.errors import VerifyError
 from benchgate.insn.threads_log import MigrateEvent, SwitchEvent, read_thread_events
 from benchgate.judge.accounts.threads.event_checks import QueueEffect, checked_lengths
-from benchgate.judge.accounts.threads.schedule import repeat_schedule
-from tests.unit.judge.accounts.threads.test_schedule import FILE, path_of
+from benchgate.judge.accounts.threads.repeating import repeat_schedule
+from tests.unit.judge.accounts.threads.test_repeating import FILE, path_of
 
 
 @pytest.mark.parametrize(

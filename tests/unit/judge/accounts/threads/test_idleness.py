@@ -13,7 +13,7 @@ from benchgate.judge.accounts.threads import idleness
 from benchgate.judge.accounts.threads.accounting import books_of_run
 from benchgate.judge.accounts.threads.books import WastedStretch
 from benchgate.judge.accounts.threads.idleness import find_idleness
-from benchgate.judge.accounts.threads.schedule import repeat_schedule
+from benchgate.judge.accounts.threads.repeating import repeat_schedule
 from benchgate.judge.run_files import THREAD_EVENTS, RunFiles
 from tests.unit.factories import cell, raw_run
 

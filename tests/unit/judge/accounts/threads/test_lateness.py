@@ -9,7 +9,7 @@ import pytest
 from benchgate.insn.threads_log import read_thread_events
 from benchgate.judge.accounts.threads.books import SwitchCause, ThreadWait
 from benchgate.judge.accounts.threads.lateness import explain_waits, find_waits
-from benchgate.judge.accounts.threads.schedule import repeat_schedule
+from benchgate.judge.accounts.threads.repeating import repeat_schedule
 
 HEAD = """insn-threads 1
 vcpus 3

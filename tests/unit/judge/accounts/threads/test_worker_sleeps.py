@@ -9,7 +9,7 @@ from benchgate.base.cells import Lane
 from benchgate.base.runs import WorkerReport
 from benchgate.insn.log import ClockLog, ClockMark, MarkKind
 from benchgate.insn.threads_log import read_thread_events
-from benchgate.judge.accounts.threads.schedule import repeat_schedule
+from benchgate.judge.accounts.threads.repeating import repeat_schedule
 from benchgate.judge.accounts.threads.worker_sleeps import worker_sleeps
 from tests.unit.factories import cell, raw_run, verified
 from tests.unit.judge.accounts.threads.test_lateness import HEAD

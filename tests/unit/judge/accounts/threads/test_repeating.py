@@ -11,7 +11,8 @@ import pytest
 from benchgate.base.errors import VerifyError
 from benchgate.insn.threads_log import read_thread_events
 from benchgate.judge.accounts.threads.books import SwitchCause
-from benchgate.judge.accounts.threads.schedule import CpuRun, Phase, repeat_schedule, window_of
+from benchgate.judge.accounts.threads.repeating import repeat_schedule, window_of
+from benchgate.judge.accounts.threads.schedule import CpuRun, Phase
 
 FILE = """insn-threads 1
 vcpus 2
