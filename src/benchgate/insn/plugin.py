@@ -22,18 +22,18 @@ SOURCE = Path(__file__).parent / "c"
 _SOURCES = (
     *("lockstep.c", "clock_state.c", "clock_time.c", "clock_errands.c", "clock_watch.c", "clock_grants.c"),
     *("clock_moment.c", "clock_main.c", "clock_vcpu.c", "carrier.c", "switch.c"),
-    *("arch_x86.c", "arch_riscv.c", "arch_arm.c", "blocks.c", "mmio.c"),
+    *("arch_x86.c", "arch_riscv.c", "arch_arm.c", "blocks.c", "outer.c", "mmio.c"),
     *("access.c", "access_fetch.c", "access_books.c", "contention.c", "ram.c"),
     *("counter.c", "spin.c", "journal.c", "marks.c", "console.c", "profile.c", "plugin.c"),
     *("activity.c", "events.c", "tree.c", "stacks.c", "sharing.c", "lines.c", "explore.c", "delays.c"),
     *("memory_model.c", "memory_late.c", "memory_leave.c", "memory_wait.c", "memory_setup.c"),
     *("memory_books.c", "memory_cache.c", "memory_directory.c", "memory_queue.c", "memory_tlb.c"),
     *("memory_shape.c", "memory_keep.c", "libc.c", "tsc.c", "thunk.c", "pool.c", "talk.c", "typist.c"),
-    *("device_tree.c", "parking.c", "inherited.c", "forks.c", "places.c", "rehearsal.c", "divert.c"),
+    *("device_tree.c", "parking.c", "inherited.c", "kept_back.c", "forks.c", "places.c", "rehearsal.c"),
     *("threads.c", "threads_guest.c", "threads_hooks.c", "threads_known.c", "threads_program.c"),
     *("threads_trail.c", "threads_stays.c", "threads_text.c", "tally.c", "polls.c"),
-    *("counts.c", "counts_spans.c", "callees.c", "layout.c"),
-    *("operations.c", "operators.c", "waits.c", "spans.c", "returns.c", "exchanges.c"),
+    *("counts.c", "counts_spans.c", "callees.c", "layout.c", "divert.c"),
+    *("operations.c", "operators.c", "operators_waits.c", "spans.c", "returns.c", "exchanges.c"),
 )
 FLAGS = (
     *("-std=c11", "-O3", "-shared", "-fPIC", "-fvisibility=hidden", "-ffile-prefix-map=.=insn"),

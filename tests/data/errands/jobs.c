@@ -1,11 +1,10 @@
 // Two vCPUs and QEMU's jobs for the second one, without QEMU or threads: the clock's own files with stubs around
 // them. A job comes whenever the vCPU's thread has just looked for jobs, so there is always another one.
-#include "access.h"
 #include "activity.h"
 #include "carrier.h"
 #include "clock_state.h"
-#include "delays.h"
 #include "journal.h"
+#include "outer.h"
 
 #include <stdlib.h>
 
@@ -109,13 +108,13 @@ NOTHING(counter_paused)
 NOTHING(counter_stalled)
 NOTHING(counter_timed)
 NOTHING(counter_waited)
-NOTHING(access_interrupt)
+NOTHING(outer_interrupt)
 
 #define IGNORED(name, ...)                                                                                   \
     void name(__VA_ARGS__) {                                                                                 \
     }
-IGNORED(access_turn, unsigned c)
-IGNORED(access_window, bool open, uint64_t now, uint64_t latest)
+IGNORED(outer_turn, unsigned c)
+IGNORED(outer_opened, bool open, uint64_t now, uint64_t latest)
 IGNORED(activity_interrupted, unsigned c, uint64_t time, int sender)
 IGNORED(activity_ran, unsigned c, uint64_t from, uint64_t to, uint64_t worked)
 IGNORED(activity_rests, unsigned c, uint64_t from, uint64_t to)
@@ -126,10 +125,10 @@ IGNORED(carrier_release, unsigned c)
 IGNORED(carrier_wait, unsigned c)
 IGNORED(carrier_wake, void)
 IGNORED(clock_beat, void)
-IGNORED(delays_halts, unsigned c)
-IGNORED(delays_interrupted, unsigned c, int sender, uint64_t now)
-IGNORED(delays_window, bool open)
-IGNORED(threads_halted, unsigned vcpu, bool halted, uint64_t time)
+IGNORED(outer_halts, unsigned c)
+IGNORED(outer_interrupted, unsigned c, int sender, uint64_t now)
+IGNORED(outer_opens, bool open)
+IGNORED(outer_halted, unsigned vcpu, bool halted, uint64_t time)
 
 size_t journal_line(const char *format, ...) {
     (void)format;

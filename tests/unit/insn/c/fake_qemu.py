@@ -24,7 +24,7 @@ MACHINE = r"""
 #include <stdio.h>
 #include <stdlib.h>
 enum { RDI, RSI, RDX, RCX, RSP, RAX, CS, COUNT };
-const struct arch *blocks_arch = &arch_x86;
+const struct arch *arch_guest = &arch_x86;
 _Thread_local int clock_self;
 uint64_t registers[COUNT], vcpu_times[256], shown, rows[4][64];
 uint8_t memory[65536]; // of the addresses from 0x10000
@@ -39,7 +39,7 @@ void tick(uint64_t ns) {
     static struct arch coarse;
     coarse = arch_x86;
     coarse.clock_step = ns;
-    blocks_arch = &coarse;
+    arch_guest = &coarse;
 }
 void on_vcpu(int vcpu) { clock_self = vcpu; }
 bool rehearsal_level(bool *is_user) { return false; }

@@ -2,7 +2,6 @@
 
 #if INSN_API >= 3
 
-#include "blocks.h"
 #include "journal.h"
 #include "memory_keep.h"
 #include "sharing.h"
@@ -361,13 +360,13 @@ void access_turn(unsigned c) {
 void access_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *seen, size_t left) {
     if (!access_memory)
         return;
-    enum arch_reach reach = blocks_arch->remaps(seen);
+    enum arch_reach reach = arch_guest->remaps(seen);
     if (reach != ARCH_NOWHERE)
         qemu_plugin_register_vcpu_insn_exec_cb(
             insn, reach == ARCH_HERE ? remaps_here : remaps_everywhere, QEMU_NO_REGS, NULL);
     bool slow = strict || !filters || records || reach != ARCH_NOWHERE;
     void *data = packed(left, reach != ARCH_NOWHERE);
-    if (blocks_arch->atomic(seen)) {
+    if (arch_guest->atomic(seen)) {
         qemu_plugin_register_vcpu_mem_cb(insn, locks, QEMU_NO_REGS, QEMU_READS, data);
         return;
     }

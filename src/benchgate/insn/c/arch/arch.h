@@ -89,6 +89,7 @@ struct arch {
 };
 
 extern const struct arch arch_x86, arch_riscv, arch_arm;
+extern const struct arch *arch_guest; // the guest's; it is set before the first translation
 
 static inline const struct arch *arch_of(const char *target) {
     static const struct arch *const all[] = {&arch_x86, &arch_riscv, &arch_arm};

@@ -4,7 +4,7 @@
 
 #include "carrier.h"
 #include "journal.h"
-#include "threads.h"
+#include "outer.h"
 
 #include <pthread.h>
 #include <sys/eventfd.h>
@@ -74,13 +74,13 @@ static bool is_guests(void) {
 
 void clock_tell_halt(unsigned c) {
     if (is_guests())
-        threads_halted(c, clock_machine.vcpu[c].state == LOCKSTEP_HALT, clock_machine.vcpu[c].time);
+        outer_halted(c, clock_machine.vcpu[c].state == LOCKSTEP_HALT, clock_machine.vcpu[c].time);
 }
 
 // Of those by QEMU at the end, a halt is told that took time; if nobody tells its end, it lasts until the vCPU's.
 void clock_tell_wake(unsigned c, uint64_t since) {
     if (clock_guest_started && clock_machine.vcpu[c].time > since)
-        threads_halted(c, true, since);
+        outer_halted(c, true, since);
     clock_tell_halt(c);
 }
 

@@ -1,9 +1,7 @@
 // A vCPU's own time, and the time that each thread is shown.
-#include "access.h"
 #include "activity.h"
 #include "clock_state.h"
-#include "delays.h"
-#include "threads.h"
+#include "outer.h"
 
 #include <stdatomic.h>
 
@@ -181,7 +179,7 @@ void clock_interrupt(unsigned c) {
     uint64_t from = clock_machine.vcpu[c].time;
     if (clock_vcpus[c].was_interrupted || clock_machine.vcpu[c].state != LOCKSTEP_READY)
         return;
-    uint64_t span = access_interrupt(c);
+    uint64_t span = outer_interrupt(c);
     if (!span)
         return;
     clock_vcpus[c].was_interrupted = true;
@@ -209,7 +207,7 @@ static void tell_close(unsigned closing) {
             activity_rests(c, clock_machine.vcpu[c].time, now);
 }
 
-// Ends the vCPU's halt. `waker`: see activity.h.
+// Ends the vCPU's halt. `waker`: a vCPU, or EVENTS_MACHINE.
 bool clock_end_halt(unsigned c, uint64_t time, int waker) {
     uint64_t since = clock_machine.vcpu[c].time;
     bool woken = lockstep_wake(&clock_machine, c, time);
@@ -243,7 +241,7 @@ void clock_window(unsigned c, bool open) {
     clock_lock();
     lockstep_window(&clock_machine, open);
     atomic_store(&window_open, open);
-    delays_window(open);
+    outer_opens(open);
     clock_fold(c);
     if (!open)
         tell_close(c);
@@ -251,7 +249,7 @@ void clock_window(unsigned c, bool open) {
     uint64_t latest = clock_vcpus[c].time;
     for (unsigned o = 0; o < clock_machine.count; o++)
         latest = clock_machine.vcpu[o].time > latest ? clock_machine.vcpu[o].time : latest;
-    access_window(open, clock_vcpus[c].time, latest);
+    outer_opened(open, clock_vcpus[c].time, latest);
     clock_set_budget(c, 0); // ends a grant that was made under the other quantum
     clock_unlock();
 }

@@ -1,10 +1,9 @@
 // The vCPU threads' side: a vCPU reaches its limit, halts, wakes others, runs errands.
 #define _GNU_SOURCE
-#include "access.h"
 #include "activity.h"
 #include "clock_state.h"
-#include "delays.h"
-#include "threads.h"
+#include "events.h"
+#include "outer.h"
 
 void clock_adopt(unsigned c) {
     clock_lock();
@@ -26,7 +25,7 @@ static void start(void) {
 static bool end_errand(unsigned c) {
     uint64_t block = counter_read(c) - clock_vcpus[c].base;
     counter_write(c, clock_vcpus[c].base);
-    clock_end_halt(c, clock_machine.now, ACTIVITY_MACHINE);
+    clock_end_halt(c, clock_machine.now, EVENTS_MACHINE);
     clock_vcpus[c].errand = CLOCK_ERRAND_NONE;
     clock_give_grants();
     clock_await_grant(c);
@@ -120,7 +119,7 @@ void clock_stop_here(unsigned c, size_t left, uint64_t stall) {
 
 void clock_limit_reached(unsigned c, void *unused) {
     (void)unused;
-    access_turn(c);
+    outer_turn(c);
     clock_lock();
     if (!clock_guest_started)
         start();
@@ -169,7 +168,7 @@ void clock_wait_begin(void *condition) {
         clock_tell_turn(c);
         lockstep_halt(&clock_machine, c, clock_vcpus[c].time);
         clock_tell_halt(c);
-        delays_halts(c);
+        outer_halts(c);
     }
     clock_vcpus[c].pending = false;
     clock_unlock();
@@ -197,7 +196,7 @@ static void wake(unsigned c, uint64_t time) {
     if (clock_self >= 0 && clock_guest_started)
         clock_interrupt(c);
     if (clock_guest_started)
-        delays_interrupted(c, clock_self, clock_machine.vcpu[c].time);
+        outer_interrupted(c, clock_self, clock_machine.vcpu[c].time);
     if (clock_vcpus[c].waiting) // the errand has not begun; its job is done in the vCPU's turn
         clock_vcpus[c].errand = CLOCK_ERRAND_NONE;
     if (clock_guest_started)
@@ -224,7 +223,7 @@ static void signal_running(unsigned c, bool by_machine) {
             clock_interrupt(c);
         }
         activity_interrupted(c, clock_machine.vcpu[c].time, clock_self);
-        delays_interrupted(c, clock_self, clock_machine.vcpu[c].time);
+        outer_interrupted(c, clock_self, clock_machine.vcpu[c].time);
     }
     if (!clock_vcpus[c].asleep || clock_vcpus[c].waiting || clock_machine.vcpu[c].state != LOCKSTEP_RUN)
         return;

@@ -1,10 +1,9 @@
 // Detects a stuck machine, and writes the totals at the end.
 #define _GNU_SOURCE
-#include "access.h"
 #include "activity.h"
 #include "clock_state.h"
-#include "delays.h"
 #include "journal.h"
+#include "outer.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -100,7 +99,7 @@ void clock_beat(void) {
     if (now < next)
         return;
     journal_line("beat %llu", (unsigned long long)now);
-    delays_places();
+    outer_places();
     next = now + (now / 1000 > BEAT_NS ? now / 1000 : BEAT_NS);
 }
 
@@ -110,7 +109,7 @@ static void say_halted(void) {
         return;
     said = clock_machine.now;
     journal_line("halted %llu", (unsigned long long)said);
-    delays_places();
+    outer_places();
 }
 
 static uint64_t host_ns(clockid_t id) {
@@ -213,13 +212,13 @@ static void report_vcpu(unsigned c) {
     uint64_t own = clock_own(c); // lower than v->time if its thread has not taken its last grant yet
     uint64_t time = v->state == LOCKSTEP_RUN && own > v->time ? own : v->time, halted = v->halted;
     char stalled[40] = "", delayed[40] = "";
-    if (access_charges() || clock_has_capacities())
+    if (outer_charges() || clock_has_capacities())
         snprintf(stalled, sizeof stalled, " stalled %llu", (unsigned long long)clock_stalled(c));
-    if (access_charges()) {
+    if (outer_charges()) {
         halted = clock_halted(c, latest_time());
         time += halted - v->halted;
     }
-    if (delays_on())
+    if (outer_delays())
         snprintf(delayed, sizeof delayed, " delayed %llu", (unsigned long long)clock_delayed(c));
     journal_line("vcpu %u time %llu executed %llu paused %llu skipped %llu halted %llu%s%s", c,
                  (unsigned long long)time, (unsigned long long)clock_executed(c),
@@ -241,7 +240,7 @@ void clock_report(void) {
     clock_lock();
     for (unsigned c = 0; c < clock_machine.count; c++)
         report_vcpu(c);
-    access_report(latest_time());
+    outer_report(latest_time());
     const struct {
         const char *kind, *name;
         uint64_t value;

@@ -13,7 +13,6 @@
 
 #if INSN_API >= 3
 
-#include "blocks.h"
 #include "clock.h"
 #include "explore.h"
 #include "journal.h"
@@ -242,9 +241,9 @@ static void synchronises(unsigned c, void *data) {
 static bool may_be_seen(const struct arch_insn *seen) {
     bool conditional;
     int64_t by;
-    if (blocks_arch->jump(seen, &conditional, &by))
+    if (arch_guest->jump(seen, &conditional, &by))
         return false;
-    struct arch_effect effect = blocks_arch->effect(seen);
+    struct arch_effect effect = arch_guest->effect(seen);
     return effect.unknown || effect.loads;
 }
 
@@ -258,7 +257,7 @@ void delays_block(struct qemu_plugin_tb *tb, size_t instructions) {
 // A callback is given one pointer: 54 bits of the address, and the place in the block.
 void delays_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *seen, size_t left,
                         uint64_t at) {
-    bool meets = on && explore_meets(&explore, at, blocks_arch->synchronises(seen));
+    bool meets = on && explore_meets(&explore, at, arch_guest->synchronises(seen));
     if (!on || (!meets && !may_be_seen(seen)))
         return;
     void *data = (void *)(uintptr_t)(at << LEFT_BITS | left);

@@ -6,7 +6,7 @@
 #include "delays.h"
 #include "inherited.h"
 #include "journal.h"
-#include "libc.h"
+#include "kept_back.h"
 #include "parking.h"
 #include "places.h"
 #include "rehearsal.h"
@@ -268,7 +268,7 @@ static bool are_at_rest(void) {
 static void answer(struct request *r) {
     pid_t parent = getppid();
     const char *why = inherited_look(&r->given, r->birth, host, folder);
-    if (!why && !libc_give_memory())
+    if (!why && !kept_back_give())
         why = "the guest's memory cannot be given to a fork";
     if (!why && !clock_started() && !rehearsal_translate())
         why = "its vCPUs do not translate";

@@ -1,10 +1,10 @@
 #define _GNU_SOURCE
 #include "rehearsal.h"
 
-#include "access.h"
 #include "divert.h"
 #include "journal.h"
 #include "layout.h"
+#include "outer.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -211,7 +211,7 @@ static void note(const struct block *block, uint64_t pc, const uint8_t *host) {
         return;
     uint64_t key = mixed(0xcbf29ce484222325, host - about.before, about.kept);
     key = mixed(key, &about.spin.on, sizeof about.spin.on) ^ about.spin.instructions << 9;
-    key ^= access_charges() ? block->page[0] << 20 : 0;
+    key ^= outer_charges() ? block->page[0] << 20 : 0;
     key = (key ^ pc * 0x9e3779b97f4a7c15 ^ (uint64_t)block->state << 32 ^ block->base ^ block->flags) | 1;
     for (unsigned i = 0; i < PROBES; i++) {
         size_t at = ((key >> 40) + i) & (SLOTS - 1);
@@ -251,7 +251,7 @@ static struct block *prepared(const struct block *wanted, const uint8_t *host, u
     for (struct prepared *p; (p = all[place & (SLOTS - 1)]); place++) {
         const struct note *n = p->note;
         bool is_asked = p->pc == wanted->pc && n->state == wanted->state && n->base == wanted->base &&
-                        p->block->flags == (wanted->flags | UNLINKED) && (!access_charges() || n->at == at);
+                        p->block->flags == (wanted->flags | UNLINKED) && (!outer_charges() || n->at == at);
         if (!is_asked || memcmp(host - n->before, n->bytes, n->kept) != 0)
             continue;
         if (!seen.is_judged)

@@ -9,14 +9,13 @@
 
 #if INSN_API >= 3
 
-#include "blocks.h"
 #include "clock.h"
 #include "exchanges.h"
 #include "marks.h"
 #include "operators.h"
 #include "returns.h"
 #include "threads_guest.h"
-#include "waits.h"
+#include "operators_waits.h"
 
 #include <string.h>
 
@@ -311,12 +310,12 @@ static bool is_of_program(void) {
 
 // A system call ends its block.
 static bool follows_call(uint64_t address) {
-    struct arch_insn before = {.length = blocks_arch->call_length};
+    struct arch_insn before = {.length = arch_guest->call_length};
     if (address != block.begin || !is_of_program())
         return false;
     guest_begin((unsigned)clock_self);
     return guest_read((unsigned)clock_self, address - before.length, before.bytes, before.length) &&
-           blocks_arch->kind(&before) == ARCH_CALLS;
+           arch_guest->kind(&before) == ARCH_CALLS;
 }
 
 static void call_back(struct qemu_plugin_insn *insn, qemu_exec_callback *callback, uint64_t data) {
@@ -341,7 +340,7 @@ static void look_for_returns(struct qemu_plugin_insn *insn, const struct arch_in
                              size_t left) {
     for (unsigned f = 0; f < hooks.functions; f++)
         if (address >= hooks.function[f].begin && address < hooks.function[f].end &&
-            blocks_arch->returns(seen) && is_of_program())
+            arch_guest->returns(seen) && is_of_program())
             call_back(insn, leaves_function, left << 8 | f);
 }
 
@@ -353,7 +352,7 @@ void operations_instruction(struct qemu_plugin_insn *insn, const struct arch_ins
         call_back(insn, is_behind_call, (uint64_t)left << 48 | (address & ADDRESS));
     look_for_hooks(insn, address, left);
     look_for_returns(insn, seen, address, left);
-    enum arch_kind kind = blocks_arch->kind(seen);
+    enum arch_kind kind = arch_guest->kind(seen);
     if (kind == ARCH_CALLS && is_of_program())
         call_back(insn, enters_kernel, (address + seen->length) & ADDRESS);
     else if (kind == ARCH_READS_CLOCK && is_of_program())

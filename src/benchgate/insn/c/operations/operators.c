@@ -6,7 +6,7 @@
 #include "operators.h"
 
 #include "journal.h"
-#include "waits.h"
+#include "operators_waits.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 //   buckets NAME THREAD inner|outer BUCKET:COUNT ...     as in guest/hist.c; those that are not empty
 #include "spans.h"
 
-#include "blocks.h"
+#include "arch.h"
 #include "journal.h"
 
 #include <inttypes.h>
@@ -57,7 +57,7 @@ static bool add_both(struct spans *s, uint64_t inner, uint64_t outer) {
 }
 
 static uint64_t last_tick(uint64_t time) {
-    return time - time % blocks_arch->clock_step;
+    return time - time % arch_guest->clock_step;
 }
 
 bool spans_close(struct spans *s) {

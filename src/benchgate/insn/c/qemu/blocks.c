@@ -1,25 +1,13 @@
 #include "blocks.h"
 
-#include "access.h"
 #include "clock.h"
 #include "counter.h"
-#include "counts.h"
-#include "delays.h"
-#include "marks.h"
 #include "mmio.h"
-#include "operations.h"
-#include "polls.h"
-#include "profile.h"
-#include "rehearsal.h"
-#include "stacks.h"
-#include "threads.h"
-#include "threads_stays.h"
+#include "outer.h"
 
 #include <pthread.h>
 
 #define BLOCK_MOST 512 // instructions: QEMU's own limit
-
-const struct arch *blocks_arch;
 
 static bool look_at(const struct qemu_plugin_insn *insn, struct arch_insn *seen) {
     *seen = (struct arch_insn){.length = qemu_plugin_insn_size(insn)};
@@ -51,7 +39,7 @@ struct spin blocks_spin(const struct blocks_tail *tail) {
     struct spin_trail trail = trails[tail->begin % many];
     for (size_t i = 0; i < tail->count; i++)
         spin_add(&trail, tail->at[i], &tail->insns[i]);
-    struct spin found = tail->count ? spin_closed(blocks_arch, &trail) : (struct spin){0};
+    struct spin found = tail->count ? spin_closed(arch_guest, &trail) : (struct spin){0};
     trails[tail->end % many] = trail;
     pthread_mutex_unlock(&mutex);
     return found;
@@ -60,68 +48,48 @@ struct spin blocks_spin(const struct blocks_tail *tail) {
 // The guest reads its clock, and QEMU will ask for the time. The host's TSC is trapped instead (tsc.c).
 static void reads_clock(unsigned vcpu, void *unused) {
     (void)unused;
-    operations_shown(vcpu, clock_spin_read());
+    outer_clock_read(vcpu, clock_spin_read());
 }
 
-static void instrument(struct qemu_plugin_insn *insn, const struct arch_insn *seen, size_t left) {
-    switch (blocks_arch->kind(seen)) {
+void blocks_count(struct qemu_plugin_insn *insn, enum arch_kind kind) {
+    switch (kind) {
     case ARCH_PAUSE:
         counter_charge_pause(insn);
-        return;
+        break;
     case ARCH_READS_CLOCK:
         counter_count_clock_read(insn);
-        if (!blocks_arch->clock_is_host_tsc)
+        if (!arch_guest->clock_is_host_tsc)
             qemu_plugin_register_vcpu_insn_exec_cb(insn, reads_clock, QEMU_NO_REGS, NULL);
-        return;
+        break;
     case ARCH_CALLS:
         counter_count_call(insn);
-        if (counts_of_program()) // RISC-V's kernel calls its firmware so
-            stays_call(insn);
-        return;
+        break;
     case ARCH_OTHER:
         break;
     }
-    int mark = blocks_arch->mark(seen);
-    if (mark != ARCH_NO_MARK)
-        marks_instrument(insn, (unsigned)mark, left);
 }
 
 void blocks_translated(struct qemu_plugin_tb *tb) {
     uint8_t lengths[BLOCK_MOST];
     size_t total = qemu_plugin_tb_n_insns(tb);
     struct blocks_tail tail = tail_of(tb, total);
-    struct spin spin = rehearsal_spin(&tail);
+    struct spin spin = outer_spin(&tail);
     counter_instrument(tb, total, spin);
-    polls_block(tb, total, spin);
-    profile_block(tb, total);
-    stacks_block(tb, total);
-    access_block(tb, total);
-    delays_block(tb, total);
-    counts_block(tb, total, spin.on ? spin.instructions : 0);
-    stays_block(tb, total, counts_of_program());
-    uint64_t at = qemu_plugin_tb_vaddr(tb);
-    operations_block(at);
+    outer_block(tb, total, spin);
+    uint64_t at = tail.begin;
     for (size_t i = 0; i < total; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
         struct arch_insn seen;
-        if (look_at(insn, &seen)) {
-            delays_instruction(insn, &seen, total - i, at);
-            operations_instruction(insn, &seen, at, total - i);
-            instrument(insn, &seen, total - i);
-            stacks_instruction(insn, &seen, at);
-            counts_instruction(insn, &seen, at);
-            threads_instruction(insn, at, total - i);
-            access_instruction(insn, &seen, total - i - 1);
-        }
+        if (look_at(insn, &seen))
+            outer_instruction(insn, &seen, at, total - i);
         at += seen.length;
         if (i < BLOCK_MOST)
             lengths[i] = (uint8_t)seen.length;
     }
-    if (blocks_arch->devices_in_memory && total <= BLOCK_MOST)
+    if (arch_guest->devices_in_memory && total <= BLOCK_MOST)
         mmio_block(tb, lengths, total);
 }
 
-void blocks_setup(const struct arch *guest) {
-    blocks_arch = guest;
+void blocks_setup(void) {
     mmio_setup();
 }

@@ -6,10 +6,10 @@
 #include "spin.h"
 #include "qemu_api.h"
 
-extern const struct arch *blocks_arch; // the guest's
-
-void blocks_setup(const struct arch *guest); // before the first translation
+void blocks_setup(void); // before the first translation
 void blocks_translated(struct qemu_plugin_tb *tb);
+// An instruction of this kind is translated: the clock counts it.
+void blocks_count(struct qemu_plugin_insn *insn, enum arch_kind kind);
 
 // The last instructions of a block: all that says whether it closes a loop that only waits.
 struct blocks_tail {

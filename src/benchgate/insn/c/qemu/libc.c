@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "console.h"
 #include "forks.h"
+#include "kept_back.h"
 #include "pool.h"
 #include "ram.h"
 #include "typist.h"
@@ -245,27 +246,12 @@ EXPORT void *mmap64(void *at, size_t length, int protection, int flags, int fd, 
     return map(at, length, protection, flags, fd, offset);
 }
 
-static struct {
-    void *at;
-    size_t length;
-} kept_back[MOST_PARTS];
-static unsigned parts;
-
 // QEMU keeps it back from the processes that it forks.
 EXPORT int madvise(void *at, size_t length, int advice) {
     ready();
-    if (advice == MADV_DONTFORK && parts < MOST_PARTS) {
-        kept_back[parts].at = at;
-        kept_back[parts++].length = length;
-    }
+    if (advice == MADV_DONTFORK)
+        kept_back(at, length);
     return real.madvise(at, length, advice);
-}
-
-bool libc_give_memory(void) {
-    for (unsigned i = 0; i < parts; i++)
-        if (real.madvise(kept_back[i].at, kept_back[i].length, MADV_DOFORK) != 0)
-            return false;
-    return parts < MOST_PARTS;
 }
 
 // ---- files that QEMU keeps for the guest (GLib's function, by which it reads them)

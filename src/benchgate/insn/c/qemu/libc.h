@@ -7,6 +7,5 @@
 const char *libc_problem(void); // NULL, or the reason why the clock cannot replace these functions
 void libc_activate(void);       // call in QEMU's main thread
 bool libc_is_main(void);
-bool libc_give_memory(void); // a process that is forked from now on has the guest's memory, too; false: it has not
 
 #endif

@@ -35,6 +35,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+const struct arch *arch_guest;
+
 EXPORT int qemu_plugin_version = INSN_API;
 EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv);
 
@@ -212,7 +214,7 @@ static void check_hooks(unsigned vcpu) {
 
 static void check_tsc(unsigned vcpu) {
     uint64_t guest = counter_clock_reads(vcpu);
-    if (blocks_arch->clock_is_host_tsc && guest > 100 && !clock_checks.tsc_traps)
+    if (arch_guest->clock_is_host_tsc && guest > 100 && !clock_checks.tsc_traps)
         journal_refuse("the guest read its TSC %llu times, but no read of the host's TSC was trapped",
                        (unsigned long long)guest);
 }
@@ -353,7 +355,8 @@ static const char *problem(uint64_t id, const struct qemu_info *info, struct set
     const struct arch *arch = arch_of(info->target_name);
     if (!info->system_emulation || !arch)
         return "the plugin supports only qemu-system-x86_64, qemu-system-riscv64 and qemu-system-aarch64";
-    blocks_setup(arch);
+    arch_guest = arch;
+    blocks_setup();
     if (info->system.smp_vcpus < 1 || info->system.smp_vcpus > LOCKSTEP_MAX)
         return "the number of vCPUs is not from 1 to 256";
 #if INSN_API >= 3

@@ -9,7 +9,7 @@
 #include "journal.h"
 
 #include "libc.h"
-#include "operations.h"
+#include "outer.h"
 #include "thunk.h"
 
 #include <link.h>
@@ -47,7 +47,7 @@ static uint64_t host_tsc(void) {
 static uint64_t guest_time(void) {
     clock_checks.tsc_traps++;
     uint64_t now = is_guest_clock ? clock_spin_read() : clock_seen();
-    operations_shown((unsigned)clock_self, now);
+    outer_clock_read((unsigned)clock_self, now);
     return now;
 }
 

@@ -8,16 +8,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// The waker is the main loop: a timer or a device.
-#define ACTIVITY_MACHINE (-1)
-
 // whole: the guest has no marks, so the run, which begins at `now`, is the window
 void activity_setup(unsigned vcpus, bool whole, uint64_t now);
 void activity_window(bool open, uint64_t time);  // the first of each counts
 
 // The vCPU ran from `from` to `to`, and executed `worked` instructions outside loops that only wait.
 void activity_ran(unsigned vcpu, uint64_t from, uint64_t to, uint64_t worked);
-// The vCPU was halted from `from` to `to`, when `waker` woke it.
+// The vCPU was halted from `from` to `to`, when `waker` woke it: a vCPU, or EVENTS_MACHINE (events.h).
 void activity_slept(unsigned vcpu, uint64_t from, uint64_t to, int waker);
 // The window closes at `to`: until then the vCPU runs, or is halted. All of its turn or halt is told later.
 void activity_runs(unsigned vcpu, uint64_t from, uint64_t to, uint64_t worked);

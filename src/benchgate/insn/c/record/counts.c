@@ -3,7 +3,6 @@
 
 #if INSN_API >= 3 && !defined INSN_UNCOUNTED
 
-#include "blocks.h"
 #include "callees.h"
 #include "clock.h"
 #include "threads_guest.h"
@@ -176,7 +175,7 @@ static void calls(unsigned vcpu, void *unused) {
 
 static void may_send(unsigned vcpu, void *unused) {
     (void)unused;
-    if (blocks_arch->sends(guest_call(vcpu)))
+    if (arch_guest->sends(guest_call(vcpu)))
         add(vcpu, COUNTS_IPIS, 1);
 }
 
@@ -257,14 +256,14 @@ static void count_access(struct qemu_plugin_insn *insn, int accesses, unsigned s
 
 // What the program does with numbers and memory.
 static void count_own(struct qemu_plugin_insn *insn, const struct arch_insn *seen) {
-    bool is_store = blocks_arch->stores && blocks_arch->stores(seen);
-    if (blocks_arch->atomic(seen) && !is_store)
+    bool is_store = arch_guest->stores && arch_guest->stores(seen);
+    if (arch_guest->atomic(seen) && !is_store)
         count(insn, COUNTS_ATOMICS);
-    if (blocks_arch->multiplies(seen))
+    if (arch_guest->multiplies(seen))
         count(insn, COUNTS_PRODUCTS);
-    if (blocks_arch->divides(seen))
+    if (arch_guest->divides(seen))
         count(insn, COUNTS_DIVISIONS);
-    if (blocks_arch->kind(seen) == ARCH_PAUSE)
+    if (arch_guest->kind(seen) == ARCH_PAUSE)
         count(insn, COUNTS_SPUN);
     if (!hooks.accesses)
         return;
@@ -286,11 +285,11 @@ static void count_act(struct qemu_plugin_insn *insn, enum arch_act act) {
 void counts_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *seen, uint64_t address) {
     if (!counts.score || counts.is_blind)
         return;
-    if (blocks_arch->kind(seen) == ARCH_CALLS && !hooked(HOOK_SYSCALL) && is_of(OF_PROGRAM))
+    if (arch_guest->kind(seen) == ARCH_CALLS && !hooked(HOOK_SYSCALL) && is_of(OF_PROGRAM))
         call_back(insn, calls, 0);
     if (is_of(OF_PROGRAM))
         count_own(insn, seen);
-    enum arch_act act = blocks_arch->act(seen);
+    enum arch_act act = arch_guest->act(seen);
     if (act != ARCH_NO_ACT && is_of(OF_KERNEL))
         count_act(insn, act);
     look_for_hooks(insn, address);

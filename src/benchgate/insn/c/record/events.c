@@ -9,7 +9,6 @@
 #define _GNU_SOURCE
 #include "events.h"
 
-#include "activity.h"
 #include "lockstep.h"
 
 #include <stdarg.h>
@@ -82,7 +81,7 @@ void events_ran(unsigned c, uint64_t from, uint64_t to, uint64_t worked) {
 }
 
 static void with_sender(char *into, size_t size, int sender) {
-    if (sender == ACTIVITY_MACHINE)
+    if (sender == EVENTS_MACHINE)
         snprintf(into, size, "-");
     else
         snprintf(into, size, "%d", sender);

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define EVENTS_MACHINE (-1) // a waker or sender that is no vCPU: a timer or a device
+
 const char *events_setup(const char *path, unsigned vcpus, bool whole); // NULL, or why it cannot be written
 void events_window(bool open, uint64_t time);
 void events_ran(unsigned vcpu, uint64_t from, uint64_t to, uint64_t worked);

@@ -4,24 +4,14 @@
 
 #include "clock.h"
 #include "counter.h"
-#include "counts.h"
 #include "journal.h"
-#include "operations.h"
-#include "profile.h"
-#include "sharing.h"
-#include "stacks.h"
-#include "threads.h"
+#include "outer.h"
 
 #include <stdatomic.h>
 
 #define MOST_MARKS 4096 // in one log; no supported workload executes more
 
 static uint64_t first_byte, last_byte; // of marks_between_lines; both 0: the window lies between marks
-
-static void record(unsigned kind, uint64_t time) {
-    profile_mark(kind, time);
-    stacks_mark(kind);
-}
 
 void marks_between_lines(uint64_t from, uint64_t to) {
     first_byte = from;
@@ -30,9 +20,9 @@ void marks_between_lines(uint64_t from, uint64_t to) {
 
 void marks_line(uint64_t bytes, uint64_t time) {
     if (last_byte && bytes == first_byte)
-        record(MARKS_TOTAL_BEGIN, time);
+        outer_profile(MARKS_TOTAL_BEGIN, time);
     else if (last_byte && bytes == last_byte)
-        record(MARKS_TOTAL_END, time);
+        outer_profile(MARKS_TOTAL_END, time);
 }
 
 // The callback's pointer carries the kind, whether a program executes it, and the distance, so a translation
@@ -51,17 +41,15 @@ static void executed(unsigned vcpu, void *data) {
     else if (number == MOST_MARKS)
         journal_line("flood %u", MOST_MARKS);
     if (!last_byte)
-        record(kind, time);
-    sharing_mark(kind, time);
-    counts_mark(kind, vcpu, packed >> 9, packed >> 8 & 1, time);
-    operations_mark(kind, vcpu, time);
+        outer_profile(kind, time);
+    outer_mark(kind, vcpu, packed >> 9, packed >> 8 & 1, time);
     if (!opens && kind != MARKS_TOTAL_END)
         return;
-    threads_window(opens, time);
+    outer_window(opens, time);
     clock_window(vcpu, opens);
 }
 
-void marks_instrument(struct qemu_plugin_insn *insn, unsigned kind, size_t left) {
-    uintptr_t packed = (uintptr_t)left << 9 | (uintptr_t)counts_of_program() << 8 | kind;
+void marks_instrument(struct qemu_plugin_insn *insn, unsigned kind, size_t left, bool is_program) {
+    uintptr_t packed = (uintptr_t)left << 9 | (uintptr_t)is_program << 8 | kind;
     qemu_plugin_register_vcpu_insn_exec_cb(insn, executed, QEMU_NO_REGS, (void *)packed);
 }

@@ -6,8 +6,9 @@
 
 enum { MARKS_WORK_BEGIN = 1, MARKS_WORK_END = 2, MARKS_TOTAL_BEGIN = 3, MARKS_TOTAL_END = 4 };
 
-// `insn` is a mark of this kind, one byte. With it, `left` instructions of its block are left.
-void marks_instrument(struct qemu_plugin_insn *insn, unsigned kind, size_t left);
+// `insn` is a mark of this kind, one byte, in a program or in the kernel. With it, `left` instructions of its block are
+// left.
+void marks_instrument(struct qemu_plugin_insn *insn, unsigned kind, size_t left, bool is_program);
 
 // The window of a profile and of call stacks lies between two lines of the console, and not between marks: it
 // begins when the console has `from` bytes, and ends when it has `to`.

@@ -3,7 +3,6 @@
 // another way (longjmp, an exit) goes as soon as an outer one ends.
 #include "stacks.h"
 
-#include "blocks.h"
 #include "clock.h"
 #include "marks.h"
 #include "places.h"
@@ -55,7 +54,7 @@ static bool wanted, counting, has_total;
 static struct stack spare; // for everything once there are too many stacks
 
 const char *stacks_setup(const char *path, unsigned vcpus) {
-    if (!blocks_arch->flow)
+    if (!arch_guest->flow)
         return "call stacks can be followed on x86-64 only";
     if (strlen(path) >= sizeof file)
         return "the path of the call stacks is too long";
@@ -220,7 +219,7 @@ void stacks_block(struct qemu_plugin_tb *tb, size_t instructions) {
 
 void stacks_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *seen, uint64_t address) {
     int64_t by = 0;
-    enum arch_flow flow = wanted ? blocks_arch->flow(seen, &by) : ARCH_STRAIGHT;
+    enum arch_flow flow = wanted ? arch_guest->flow(seen, &by) : ARCH_STRAIGHT;
     uint64_t target = flow == ARCH_CALLS_NEAR ? address + seen->length + (uint64_t)by : 0;
     if (flow == ARCH_CALLS_NEAR || flow == ARCH_CALLS_FAR)
         qemu_plugin_register_vcpu_mem_cb(insn, called, QEMU_NO_REGS, QEMU_WRITES, (void *)(uintptr_t)target);

@@ -2,7 +2,7 @@
 // close together, so pieces of memory are read and kept until the event is over.
 #include "threads_guest.h"
 
-#include "blocks.h"
+#include "arch.h"
 #include "lockstep.h"
 #include "rehearsal.h"
 
@@ -38,17 +38,17 @@ bool guest_can_read(void) {
 static const char *name_of(unsigned which) {
     switch (which) {
     case STACK:
-        return blocks_arch->stack;
+        return arch_guest->stack;
     case LINK:
-        return blocks_arch->link;
+        return arch_guest->link;
     case CALL:
-        return blocks_arch->call;
+        return arch_guest->call;
     case LEVEL:
-        return blocks_arch->level;
+        return arch_guest->level;
     case RESULT:
-        return blocks_arch->result;
+        return arch_guest->result;
     default:
-        return blocks_arch->arguments[which];
+        return arch_guest->arguments[which];
     }
 }
 
@@ -126,7 +126,7 @@ bool guest_level(unsigned vcpu, bool *is_user) {
     if (rehearsal_level(is_user))
         return true;
     bool is_known = look_at_register(vcpu, LEVEL, &level);
-    *is_user = is_known && (level & blocks_arch->level_bits) == blocks_arch->level_user;
+    *is_user = is_known && (level & arch_guest->level_bits) == arch_guest->level_user;
     return is_known;
 }
 

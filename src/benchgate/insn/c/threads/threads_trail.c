@@ -1,6 +1,6 @@
 #include "threads_trail.h"
 
-#include "blocks.h"
+#include "arch.h"
 #include "threads_guest.h"
 
 #if INSN_API >= 3
@@ -27,14 +27,14 @@ static bool is_return(unsigned vcpu, uint64_t address) {
     size_t slot = (address >> 1) % REMEMBERED;
     if (seen[slot].address != address) {
         bool mapped = guest_read(vcpu, address - sizeof before, before, sizeof before);
-        seen[slot].is_return = mapped && blocks_arch->ends_with_call(before + sizeof before);
+        seen[slot].is_return = mapped && arch_guest->ends_with_call(before + sizeof before);
         seen[slot].address = address;
     }
     return seen[slot].is_return;
 }
 
 static unsigned add(unsigned vcpu, uint64_t value, uint64_t *addresses, unsigned count) {
-    value = blocks_arch->unsigned_pointer ? blocks_arch->unsigned_pointer(value) : value;
+    value = arch_guest->unsigned_pointer ? arch_guest->unsigned_pointer(value) : value;
     if (count == TRAIL_MOST || (count && addresses[count - 1] == value) || !is_return(vcpu, value))
         return count;
     addresses[count] = value;

@@ -69,7 +69,7 @@ from wake
 to call 202
 end
 """
-FILES = ("operations", "operators", "waits", "spans", "returns", "exchanges")
+FILES = ("operations", "operators", "operators_waits", "spans", "returns", "exchanges")
 OTHERS = ("threads_guest", "threads_hooks", "threads_program", "lines", "arch_x86")
 RET, RDTSC = "c3", "0f31"
 READ, WRITE, FORK, EXIT, SIGRETURN, FUTEX, RESTART = 0, 1, 57, 60, 15, 202, 219

@@ -3,8 +3,8 @@
 // A wait that finds its word set does not sleep, and nobody wakes it. Its post began when another thread read its
 // clock last before it called a function that wakes, or before it comes to that call: a reading after which the
 // thread reads its clock again without a call was none.
-#ifndef WAITS_H
-#define WAITS_H
+#ifndef OPERATORS_WAITS_H
+#define OPERATORS_WAITS_H
 
 #include "operators.h"
 

@@ -1,4 +1,4 @@
-#include "waits.h"
+#include "operators_waits.h"
 
 #if INSN_API >= 3
 
