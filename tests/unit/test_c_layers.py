@@ -1,7 +1,8 @@
 """The plugin's C has layers: no unit includes one that includes it.
 
-A unit is all files whose names begin alike up to the first `_`, such as clock.h, clock_state.h and clock_vcpu.c. Only
-plugin.c and outer.c stand above all: outer.h declares what lower units call, and outer.c passes it on.
+A unit is all files whose names begin alike up to the first `_`, such as clock.h, clock_state.h and
+clock_vcpu.c. Only plugin.c and outer.c stand above all: outer.h declares what lower units call, and outer.c
+passes it on.
 """
 
 from __future__ import annotations
