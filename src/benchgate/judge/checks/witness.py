@@ -111,8 +111,9 @@ def _tells(claim: Claim, values: Mapping[str, Fraction], params: Container[str])
     so much however far away it is."""
     if not _figures(claim):
         return True
-    is_asked = all(name in params or name in RUN for name in claim.names if not of_machine(name))
-    if is_asked and any(not _holds(claim, {**values, name: _FAR}) for name in claim.names if of_machine(name)):
+    seen = [name for name in claim.names if of_machine(name)]
+    is_asked = all(name in params or name in RUN for name in claim.names if name not in seen)
+    if is_asked and not all(_holds(claim, {**values, name: _FAR}) for name in seen):
         return True
     others = (
         {**values, name: other}
