@@ -97,7 +97,7 @@ void blocks_translated(struct qemu_plugin_tb *tb) {
     stacks_block(tb, total);
     access_block(tb, total);
     delays_block(tb, total);
-    counts_block(tb, total, spin.on ? spin.instructions : 0);
+    counts_block(tb, total, spin.counted);
     stays_block(tb, total, counts_of_program());
     uint64_t at = qemu_plugin_tb_vaddr(tb);
     operations_block(at);
