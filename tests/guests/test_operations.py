@@ -194,3 +194,24 @@ def test_where_threads_are_not_seen_either_call_makes_one(folder: Path, system: 
     kit = Bootkit(folder, inputs.qemu(guest=booted.arch), insn=True)
     judged = kit.run(booted, "spawn", 1, {"kind": "thread", "errands": 20})
     assert judged.verified, judged.reason
+
+
+@pytest.mark.parametrize("system", ["kernel", pytest.param("linux:start=warm", marks=pytest.mark.long)])
+def test_a_cpu_that_only_waits_works_not_less_than_nothing(folder: Path, system: str) -> None:
+    """The holder keeps the lock for 4 ms; the other CPU executes nothing but the loop that waits. What that
+    spins is part of what it executes."""
+    given = {"takes": 20, "hold": 1_000_000, "delay": 10, "lock": "spin"}
+    kit = Bootkit(folder, inputs.qemu(), insn=True)
+    judged = kit.run(system, "contend", 2, given)
+    assert judged.verified, judged.reason
+    counts = RunFiles(judged.run).clock.counts
+    assert counts
+    assert counts.total
+    waits = 0
+    for cpu in (vcpu.values for vcpu in counts.total.vcpus):
+        spun, worked = cpu.get("spun", 0), cpu.get("worked", 0)
+        waits = max(waits, spun)
+        assert spun <= 1.3 * cpu["programs"]  # each `pause` counts once more
+        assert worked <= cpu["instructions"]
+        assert cpu["instructions"] - worked >= 0.9 * min(spun, cpu["programs"])
+    assert waits > 100_000

@@ -33,7 +33,7 @@ CASES: tuple[tuple[Callable[..., None], Params, Mapping[str, int]], ...] = (
     (sysbench_threads.check, {"events": 20, "threads": 3, "yields": 1, "locks": 1}, SYSBENCH),
     (perf_sched.check, {"loops": 7}, {"loops": 7, "seconds": 100_000_000}),
 )
-WRONG = {"seconds": 102_000_000, "latest": 101_000_000, "earliest": 58_000, "fewest": 51}
+WRONG = {"seconds": 102_000_000, "latest": 101_000_000, "earliest": 58_000, "fewest": 51, "ops": 67}
 """Wrong values of what is not an exact count."""
 RUN = OracleRun(cpus=3, unit="ns", hz=1_000_000_000, work=WORK_NS, total=WORK_NS, by_worker={})
 
@@ -54,6 +54,18 @@ def test_every_wrong_figure_is_refused(
     said = "51 wake-ups" if key == "fewest" else key
     with pytest.raises(VerifyError, match=said):
         check(params, [], {**result, key: WRONG.get(key, result[key] + 1)}, RUN)
+
+
+@pytest.mark.parametrize(("ops", "is_right"), [(50, False), (55, True), (66, True)])
+def test_a_call_of_stress_ng_may_be_worth_several_operations(ops: int, is_right: bool) -> None:
+    """Each of 3 workers has to do 17. A call of its crc16 counts for more than 2."""
+    check, params, result = next(case for case in CASES if case[0] is stress_ng.check)
+    asked = {**params, "method": "crc16"}
+    if is_right:
+        check(asked, [], {**result, "ops": ops}, RUN)
+        return
+    with pytest.raises(VerifyError, match="reported ops=50, expected 51 to 66"):
+        check(asked, [], {**result, "ops": ops}, RUN)
 
 
 def test_sleeps_must_fit_into_the_window() -> None:

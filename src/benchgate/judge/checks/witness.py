@@ -23,6 +23,7 @@ from benchgate.base.workload.witness import (
     COUNT,
     OF_WORKERS,
     OUTSIDE,
+    RUN,
     Claim,
     ClaimTerm,
     Promise,
@@ -42,6 +43,8 @@ _STRAY = 1
 times differ by up to a step of the clock, may time less than the machine saw."""
 _TELLING = 1000
 """A promise witnesses nothing that holds of so many times as much and of as little."""
+_FAR = Fraction(2**64)
+"""More than a machine sees of anything."""
 _SHOWN = 6
 """The most decimals of a value in a sentence."""
 
@@ -91,7 +94,7 @@ def _claimed(promise: Promise, seen: RunNames) -> WitnessedPromise:
                 f"the machine contradicts the guest: `{claim.text}` does not hold: {text}. It must, because "
                 f"{promise.because}"
             )
-        if not _tells(claim, values):
+        if not _tells(claim, values, seen.workload.params):
             reasons.append(
                 f"`{claim.text}` would hold of {_TELLING:,} times as much of each, and of as little: {text}"
             )
@@ -102,10 +105,15 @@ def _claimed(promise: Promise, seen: RunNames) -> WitnessedPromise:
     return WitnessedPromise(promise.text, promise.because, why="; ".join(dict.fromkeys(reasons)))
 
 
-def _tells(claim: Claim, values: Mapping[str, Fraction]) -> bool:
+def _tells(claim: Claim, values: Mapping[str, Fraction], params: Container[str]) -> bool:
     """Whether the claim says something of a figure in this run: it would not hold if one of its names were so
-    many times as much, or as little. One of no figure is a limit, however far away."""
+    many times as much, or as little. One that limits what the machine saw, by what was asked for alone, says
+    so much however far away it is."""
     if not _figures(claim):
+        return True
+    seen = [name for name in claim.names if of_machine(name)]
+    is_asked = all(name in params or name in RUN for name in claim.names if name not in seen)
+    if is_asked and not all(_holds(claim, {**values, name: _FAR}) for name in seen):
         return True
     others = (
         {**values, name: other}

@@ -124,6 +124,19 @@ def test_a_promise_that_would_hold_of_a_thousandth_and_of_a_thousand_times_as_mu
     assert seen.startswith("0.1 <= 10 ")
 
 
+def test_a_limit_by_what_was_asked_for_is_kept_however_far_away(tmp_path: Path) -> None:
+    """Of no call at all, too. The same of a figure of the guest says nothing of that figure, and so does one
+    from below."""
+    limit = "  - {claim: syscalls.write <= 100000 * rounds * workers, because: a round writes once}\n"
+    assert Run(limit, tmp_path).seen(counts=counts(0)) == [
+        ("0 <= 1,000,000 (syscalls.write 0, rounds 5, workers 2)", "")
+    ]
+    for far in ("syscalls.write <= 100000 * printed.done", "syscalls.write >= 0.00001 * rounds"):
+        ((seen, why),) = Run(f"  - {{claim: {far}, because: a round writes}}\n", tmp_path).seen()
+        assert not seen
+        assert "would hold of 1,000 times as much of each" in why
+
+
 def test_nothing_is_as_much_as_the_machine_saw(tmp_path: Path) -> None:
     run = Run("  - {claim: syscalls.write >= printed.done, because: each round writes}\n", tmp_path)
     run.found = replace(run.found, workers=(report(0, done=0, spent=1), report(1, done=0, spent=1)))

@@ -18,15 +18,17 @@ struct spin_trail {
     uint64_t end;
     size_t count;
     struct arch_insn insns[SPIN_MOST];
+    int8_t counted[SPIN_MOST]; // for each that closes a loop which only waits: `counted` of struct spin
 };
 
 struct spin {
     enum { SPIN_NOT, SPIN_ON_MEMORY, SPIN_ON_CLOCK, SPIN_ON_NOTHING } on;
+    int counted; // of them, those that no jump in the loop's middle counts, which closes another loop: may be negative
     size_t instructions; // in one iteration
 };
 
 void spin_add(struct spin_trail *trail, uint64_t start, const struct arch_insn *insn); // the one at `start`
 // Whether the last instruction closes a loop that only waits.
-struct spin spin_closed(const struct arch *arch, const struct spin_trail *trail);
+struct spin spin_closed(const struct arch *arch, struct spin_trail *trail);
 
 #endif

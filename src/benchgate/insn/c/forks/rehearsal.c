@@ -210,7 +210,7 @@ static void note(const struct block *block, uint64_t pc, const uint8_t *host) {
         (!about.before && (block->state & PRIVILEGE)))
         return;
     uint64_t key = mixed(0xcbf29ce484222325, host - about.before, about.kept);
-    key = mixed(key, &about.spin.on, sizeof about.spin.on) ^ about.spin.instructions << 9;
+    key = mixed(key, &about.spin, sizeof about.spin);
     key ^= outer_charges() ? block->page[0] << 20 : 0;
     key = (key ^ pc * 0x9e3779b97f4a7c15 ^ (uint64_t)block->state << 32 ^ block->base ^ block->flags) | 1;
     for (unsigned i = 0; i < PROBES; i++) {
@@ -257,7 +257,7 @@ static struct block *prepared(const struct block *wanted, const uint8_t *host, u
         if (!seen.is_judged)
             seen.spin = blocks_spin(&p->tail);
         seen.is_judged = true;
-        if (n->spin.on == seen.spin.on && n->spin.instructions == seen.spin.instructions)
+        if (!memcmp(&n->spin, &seen.spin, sizeof seen.spin))
             return link_at(p->block, at);
     }
     return NULL;

@@ -26,7 +26,7 @@ void outer_block(struct qemu_plugin_tb *tb, size_t instructions, struct spin spi
     stacks_block(tb, instructions);
     access_block(tb, instructions);
     delays_block(tb, instructions);
-    counts_block(tb, instructions, spin.on ? spin.instructions : 0);
+    counts_block(tb, instructions, spin.counted);
     stays_block(tb, instructions, counts_of_program());
     operations_block(qemu_plugin_tb_vaddr(tb));
 }

@@ -239,7 +239,7 @@ static bool is_of(enum level wanted) {
     return level == wanted;
 }
 
-void counts_block(struct qemu_plugin_tb *tb, size_t instructions, size_t waiting) {
+void counts_block(struct qemu_plugin_tb *tb, size_t instructions, int waiting) {
     level = NOT_READ;
     if (!counts.score || counts.is_blind || !is_of(OF_PROGRAM))
         return;
@@ -247,7 +247,7 @@ void counts_block(struct qemu_plugin_tb *tb, size_t instructions, size_t waiting
                                                        instructions);
     if (waiting)
         qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD, counts_counter(COUNTS_SPUN),
-                                                           waiting);
+                                                           (uint64_t)(int64_t)waiting);
 }
 
 static void count_access(struct qemu_plugin_insn *insn, int accesses, unsigned slot) {
@@ -314,7 +314,7 @@ void counts_vcpu(unsigned vcpu) {
     (void)vcpu;
 }
 
-void counts_block(struct qemu_plugin_tb *tb, size_t instructions, size_t waiting) {
+void counts_block(struct qemu_plugin_tb *tb, size_t instructions, int waiting) {
     (void)tb, (void)instructions, (void)waiting;
 }
 

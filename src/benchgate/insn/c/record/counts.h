@@ -14,7 +14,7 @@ const char *counts_setup(const char *observed, const char *lengths, unsigned vcp
 void counts_vcpu(unsigned vcpu); // it appeared; in its own thread
 // A block of so many instructions is about to be instrumented, in its vCPU's thread. `waiting`: it closes a loop of
 // so many that only waits (spin.h), or 0.
-void counts_block(struct qemu_plugin_tb *tb, size_t instructions, size_t waiting);
+void counts_block(struct qemu_plugin_tb *tb, size_t instructions, int waiting);
 void counts_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *seen, uint64_t address);
 bool counts_of_program(void); // whether that block is a program's, and not the kernel's
 // A mark: `left` instructions of its block are left.

@@ -51,6 +51,15 @@ bool counts_spans_make(void) {
 
 // ---- moments
 
+// It never becomes less: a loop that waits is counted as a whole where it ends, and so may be counted before it is
+// executed.
+static uint64_t worked(unsigned c, uint64_t left) {
+    static uint64_t most[LOCKSTEP_MAX];
+    uint64_t counted = clock_work(c).worked, done = counted > left ? counted - left : 0;
+    most[c] = done > most[c] ? done : most[c];
+    return most[c];
+}
+
 // `vcpu` has counted `left` instructions that it has not executed yet.
 static void take(struct moment *moment, unsigned vcpu, uint64_t left, bool is_program, uint64_t time) {
     for (unsigned c = 0; c < counts.vcpus; c++) {
@@ -62,7 +71,7 @@ static void take(struct moment *moment, unsigned vcpu, uint64_t left, bool is_pr
             at->values[i] = value;
         }
         at->values[COUNTS_INSTRUCTIONS] = clock_executed(c) - (c == vcpu ? left : 0);
-        at->values[COUNTS_WORKED] = clock_work(c).worked - (c == vcpu ? left : 0);
+        at->values[COUNTS_WORKED] = worked(c, c == vcpu ? left : 0);
         at->values[COUNTS_PROGRAMS] -= c == vcpu && is_program ? left : 0;
         if (calls)
             at->calls = counts.made[c];

@@ -50,7 +50,7 @@ static uint64_t code_of(struct qemu_plugin_tb *tb, size_t instructions) {
 void polls_block(struct qemu_plugin_tb *tb, size_t instructions, struct spin spin) {
     if (!tally.table)
         return;
-    int32_t worth = (int32_t)instructions - (int32_t)(spin.on ? spin.instructions : 0);
+    int32_t worth = (int32_t)instructions - spin.counted;
     uint64_t code = (code_of(tb, instructions) ^ (uint32_t)worth) * PRIME;
     pthread_mutex_lock(&mutex);
     size_t n = tally_number(&tally, qemu_plugin_tb_vaddr(tb), code, (uint32_t)instructions);

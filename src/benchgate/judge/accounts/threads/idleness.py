@@ -171,7 +171,7 @@ class _IdleSearch:
             queued = self.queued[which] = _QueuedThread(life.thread, which, cpu, phase.wake, began)
             if cpu is not None:
                 self.on[cpu][which] = queued
-            if phase.is_halted or not _goes_on_waiting(life, value):
+            if phase.is_halted or not _goes_on_waiting(life, value, self.begin):
                 is_woken = phase.wake is not None or phase.state == "unqueued"
                 self.until[which] = now + self.settle if is_woken else now
             self._place(now, queued)
@@ -286,8 +286,14 @@ class _IdleSearch:
         )
 
 
-def _goes_on_waiting(life: ThreadLife, place: int) -> bool:
-    return place > 0 and life.phases[place - 1].state in WAITING
+def _goes_on_waiting(life: ThreadLife, place: int, since: int) -> bool:
+    """Whether it waited right before this phase, too, after this time. A phase may have no length: who is
+    told to wake a thread may put it on a queue within the same ns."""
+    while place > 0 and life.phases[place - 1].state in WAITING:
+        if max(life.phases[place - 1].begin, since) < life.phases[place].begin:
+            return True
+        place -= 1
+    return False
 
 
 def _began(life: ThreadLife, place: int) -> WaitBegin:

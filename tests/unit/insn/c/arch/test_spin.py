@@ -19,11 +19,12 @@ class Insn(ctypes.Structure):
 
 
 class Trail(ctypes.Structure):
-    _fields_ = (("end", ctypes.c_uint64), ("count", ctypes.c_size_t), ("insns", Insn * MOST))
+    _fields_ = (("end", ctypes.c_uint64), ("count", ctypes.c_size_t), ("insns", Insn * MOST),
+               ("counted", ctypes.c_int8 * MOST))
 
 
 class Spin(ctypes.Structure):
-    _fields_ = (("on", ctypes.c_int), ("instructions", ctypes.c_size_t))
+    _fields_ = (("on", ctypes.c_int), ("counted", ctypes.c_int), ("instructions", ctypes.c_size_t))
 
 
 def build(folder: Path, change: tuple[str, str] | None = None) -> ctypes.CDLL:
@@ -39,8 +40,14 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 
 def judge(library: ctypes.CDLL, code: str, architecture: str = "arch_x86") -> tuple[int, int]:
     """What spin.c says after the last of these instructions; a `-` is a gap between their addresses."""
+    spin = judged(library, code, architecture)[-1]
+    return spin.on, spin.instructions
+
+
+def judged(library: ctypes.CDLL, code: str, architecture: str) -> list[Spin]:
+    """The same after each of them."""
     arch = ctypes.byref(ctypes.c_char.in_dll(library, architecture))
-    trail, at, spin = Trail(), 0x1000, Spin()
+    trail, at, spins = Trail(), 0x1000, [Spin()]
     for word in code.split():
         if word == "-":
             at += 64
@@ -48,9 +55,9 @@ def judge(library: ctypes.CDLL, code: str, architecture: str = "arch_x86") -> tu
         raw = bytes.fromhex(word)
         insn = Insn((ctypes.c_uint8 * LONGEST)(*raw), len(raw))
         library.spin_add(ctypes.byref(trail), ctypes.c_uint64(at), ctypes.byref(insn))
-        spin = library.spin_closed(arch, ctypes.byref(trail))
+        spins.append(library.spin_closed(arch, ctypes.byref(trail)))
         at += len(raw)
-    return spin.on, spin.instructions
+    return spins
 
 
 X86_LOOPS = {
@@ -210,3 +217,16 @@ def test_without_one_of_its_rules_spin_c_would_fail_these_tests(
     tmp_path: Path, change: tuple[str, str], name: str
 ) -> None:
     assert judge(build(tmp_path, change), X86_WORK[name]) != (WORKS, 0)
+
+
+def test_a_loop_in_a_loop_is_counted_once(library: ctypes.CDLL) -> None:
+    """bench_lock, as gcc makes it: an exchange, and then reads with `pause` until the lock is free. The jump
+    that tries again is executed in each of these reads."""
+    head, look, again, rest = "89d0 8707 85c0 7410", "8b07 85c0", "74f2", "f390 ebf6"
+    spins = judged(library, f"{head} {look} {again} {rest}", "arch_x86")
+    counted = [(spin.instructions, spin.counted) for spin in spins if spin.on]
+    assert counted == [(7, 7), (5, -2)]
+    reads = (look + " " + again + " " + rest).split()
+    assert sum(spin.counted for spin in spins[-len(reads) :]) == len(reads)
+    alone = judged(library, f"{look} {again} {rest}", "arch_x86")  # the jump leaves what was seen before
+    assert [(spin.instructions, spin.counted) for spin in alone if spin.on] == [(5, 5)]

@@ -276,12 +276,26 @@ def test_the_books_of_random_schedules_are_those_of_the_model(
     for cpu in books.cpus:
         assert (cpu.idle, cpu.running) == (guest.idle[cpu.cpu], window - guest.idle[cpu.cpu])
         assert cpu.wasted == guest.wasted[cpu.cpu]
-        assert (
-            sum(stretch.end - stretch.begin for stretch in books.excused if stretch.cpu == cpu.cpu)
-            == guest.excused[cpu.cpu]
-        )
+        assert _excused(books, cpu.cpu) == guest.excused[cpu.cpu]
     assert sum(books.wait_lengths) == sum(thread.runnable + thread.unqueued for thread in books.threads)
     assert sum(books.settles) == guest.settling
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_record_of_today_gives_no_thread_more_time_to_settle(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only one that is woken has any, and only once: so no CPU wastes less than by the rule of before."""
+    monkeypatch.setattr(idleness, "SETTLE", random.Random(seed).choice((0, 3, 10, 10**6)))
+    text = SimulatedGuest(seed, cpus=1 + seed % 4).run()
+    before, today = books_of(text, tmp_path), books_of(text.replace("threads 2", "threads 4", 1), tmp_path)
+    charged = [[cpu.wasted + _excused(books, cpu.cpu) for cpu in books.cpus] for books in (before, today)]
+    assert all(old <= new for old, new in zip(*charged, strict=True)), charged
+    assert sum(today.settles) <= sum(before.settles)
+
+
+def _excused(books: ThreadBooks, cpu: int) -> int:
+    return sum(stretch.end - stretch.begin for stretch in books.excused if stretch.cpu == cpu)
 
 
 def test_the_model_makes_what_it_shall_find() -> None:

@@ -72,6 +72,35 @@ def test_a_thread_that_is_moved_between_idle_cpus_has_no_more_time(tmp_path: Pat
     assert waits_here(body, tmp_path) == [(1, 11_000, 25_000), (2, 11_000, 25_000)]
 
 
+RAN = "wake 0 500 2 1 - -\nswitch 1 600 0 r 2 -\nswitch 1 700 2 b 0 -\n"
+
+
+@pytest.mark.parametrize("before", ["", RAN], ids=["first wait", "later wait"])
+def test_a_thread_that_is_asked_for_and_queued_in_one_ns_has_its_time_to_settle(
+    before: str, tmp_path: Path
+) -> None:
+    asked = before + "ask 0 50000 2\nwake 0 50000 2 1 - -\n"
+    assert waits_here(asked + "switch 1 60000 0 r 2 -\n", tmp_path) == []
+    assert waits_here(asked + "switch 1 61000 0 r 2 -\n", tmp_path) == [
+        (1, 60_000, 61_000),
+        (2, 60_000, 61_000),
+    ]
+
+
+def test_a_thread_that_is_queued_as_the_window_opens_has_time_to_settle(tmp_path: Path) -> None:
+    body = "switch 1 8000 0 r 2 -\n"
+    path = tmp_path / "threads.txt"
+    opened = SETTLED.replace("open 100", "ask 0 90 2\nwake 0 100 2 1 - -\nopen 100")
+    path.write_text(opened.format(vcpus=3) + body + "close 1000000\nend 1000000\n", encoding="ascii")
+    assert find_idleness(repeat_schedule(read_thread_events(path))).wasted == ()
+
+
+def test_moves_without_a_length_give_no_more_time(tmp_path: Path) -> None:
+    there_and_back = "migrate 0 9000 2 1 2\nmigrate 0 9000 2 2 1\n"
+    body = f"ask 0 1000 2\nwake 0 1000 2 1 - -\n{there_and_back}switch 1 25000 0 r 2 -\n"
+    assert waits_here(body, tmp_path) == [(1, 11_000, 25_000), (2, 11_000, 25_000)]
+
+
 def test_a_thread_that_nobody_woke_has_no_time_to_settle(tmp_path: Path) -> None:
     """It gave way, and its CPU idles for 8 us. So does one that is halted with its thread."""
     body = "switch 0 1000 1 r 0 -\nswitch 0 9000 0 r 1 -\n"
