@@ -156,6 +156,13 @@ def run_all(
             log.unlink(missing_ok=True)
 
 
+def strip(programs: Sequence[Path], folder: Path, name: str, timeout_s: float) -> None:
+    """Leaves what a host loads. Symbols and debug information name folders of the build, and so does the build ID,
+    which is a digest of all that the linker had."""
+    sections = ("-R", ".comment", "-R", ".note.gnu.build-id")
+    run_all([("strip", "-s", *sections, *map(str, programs))], folder, name, timeout_s)
+
+
 @dataclass(frozen=True, slots=True)
 class _Place:
     """Where and how commands run."""
