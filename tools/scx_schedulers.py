@@ -40,7 +40,7 @@ CRATES = {"scx_bpfland": "1.1.4", "scx_lavd": "1.1.4", "scx_rusty": "1.1.4"}
 """Schedulers in Rust, and their versions. They need Rust 1.91, and run on Linux since 6.12."""
 _CLANG = "19"
 _BUILD_S = 7200.0
-_FORMAT = "4"
+_FORMAT = "5"
 """A change of how they are built, which makes all again."""
 _CC, _BPF_CC = "cc", "bpf-clang"
 """Our commands of the compilers, in the folder of a build."""
@@ -154,10 +154,10 @@ def _same_paths(script: Path, compiler: str, names: dict[str, str]) -> Path:
 
 
 def _finish(folder: Path, names: Sequence[str], place: Path) -> None:
-    """Removes symbols and debug information of the host's code, and refuses a program that has a path. Then
-    the folder is `bin`, which exists only if it is complete."""
+    """Strips the programs, and refuses one that has a path. Then the folder is `bin`, which exists only if it
+    is complete."""
     programs = [folder / name for name in names]
-    toolchain.run_all([("strip", "-s", "-R", ".comment", *map(str, programs))], place, "scx", _BUILD_S)
+    toolchain.strip(programs, place, "scx", _BUILD_S)
     for program in programs:
         require_no_path(program, [*_names(place), str(_cargo_home())])
     folder.rename(place / "bin")

@@ -122,7 +122,7 @@ def build(
         require_tools()
         pahole = _pahole(locked=locked, session=session) if _needs_types(options) else ()
     key = {
-        "format": "2",
+        "format": "3",
         "source": result.digest,
         "config": _digest(options),
         "compiler": toolchain.compiler().identity,
@@ -310,12 +310,11 @@ def _make(maker: _Maker, files: Path) -> None:
     maker.notice(f"building {maker.name}: done in {time.monotonic() - begin:.0f} s")
     for place, kept in RESULTS.items():
         shutil.copyfile(maker.tree / place, files / kept)
-    stripped = ["vmlinux"]
+    stripped = [files / "vmlinux"]
     if (maker.tree / _LIBBPF).is_dir():
         make_loader(maker.tree / _LIBBPF, files / "bpf_loader", _LIBBPF_NEEDS)
-        stripped.append("bpf_loader")
-    argv = ("strip", "-s", "-R", ".comment", *(str(files / name) for name in stripped))
-    toolchain.run_all([argv], maker.tree, "linux", _BUILD_S)
+        stripped.append(files / "bpf_loader")
+    toolchain.strip(stripped, maker.tree, "linux", _BUILD_S)
 
 
 def make_loader(libbpf: Path, out: Path, libraries: Sequence[str]) -> None:

@@ -156,6 +156,13 @@ def run_all(
             log.unlink(missing_ok=True)
 
 
+def strip(programs: Sequence[Path], folder: Path, name: str, timeout_s: float) -> None:
+    """Leaves what is loaded. Symbols and debug information have paths of the build, and the build ID is a
+    digest of them, too."""
+    sections = ("-R", ".comment", "-R", ".note.gnu.build-id")
+    run_all([("strip", "-s", *sections, *map(str, programs))], folder, name, timeout_s)
+
+
 @dataclass(frozen=True, slots=True)
 class _Place:
     """Where and how commands run."""
