@@ -44,8 +44,8 @@ class Children:
     made: int
     alive: int
     """So many of them lived at once, at most."""
-    turns: int
-    """How often a CPU went to that one to which this happened least, of those that have ended."""
+    calls: int
+    """The system calls of that one that made the fewest, of those that have ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,16 +183,18 @@ class OperationsReader:
     def _asked_of(self, words: list[str], _vcpus: int) -> None:
         place = (words[1], number(words[2], len(self._threads))) if len(words) == 6 else ("", 0)
         if (*place, "outer") not in self._spans or place in self._asked:
-            raise ValueError("expected `asked NAME N COUNT UNTIL SINCE`, once, after the spans of this thread")
+            raise ValueError(
+                "expected `asked NAME N COUNT UNTIL SINCE`, once, after the spans of this thread"
+            )
         self._asked[place] = AskedTimes(*(number(word, _WORD) for word in words[3:]))
 
     def _children(self, words: list[str], _vcpus: int) -> None:
         if len(words) != 5 or words[1] != str(len(self.children)) or len(self.children) >= MOST_THREADS:
-            raise ValueError(f"expected `children N MADE MOST TURNS`, in order, at most {MOST_THREADS}")
-        made, alive, turns = map(number, words[2:])
-        if alive > made or (turns and not made):
-            raise ValueError("of the threads that were made, more lived at once, or none had turns")
-        self.children.append(Children(made, alive, turns))
+            raise ValueError(f"expected `children N MADE MOST CALLS`, in order, at most {MOST_THREADS}")
+        made, alive, calls = map(number, words[2:])
+        if alive > made or (calls and not made):
+            raise ValueError("more threads lived at once, or made calls, than were made")
+        self.children.append(Children(made, alive, calls))
 
     def operations(self, *, closed: bool) -> Mapping[str, tuple[ThreadOperations, ...]]:
         """Gives what was read, by the name of the guest's histogram. It is known only of a whole log."""

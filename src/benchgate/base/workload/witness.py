@@ -244,7 +244,7 @@ and so on to the one with the least: which thread a worker is need not be known.
 CHILDREN: Mapping[str, tuple[Unit, str]] = {
     "made": (COUNT, "threads and processes that a worker made in its work"),
     "alive": (COUNT, "how many of them lived at once, at most"),
-    "turns": (COUNT, "how often a CPU went to that one of them to which it did least"),
+    "calls": (COUNT, "the system calls of that one of them that made the fewest"),
 }
 """`each.children.NAME`: of each thread at work, by the machine."""
 

@@ -99,7 +99,9 @@ def _held(promise: Promise, claim: Claim, values: Mapping[str, Fraction], seen: 
     try:
         sides, holds = claim.values(values), claim.holds(values)
     except ValueError as error:
-        raise VerifyError(f"the promise `{claim.text}` of {seen.workload.name} has no value: {error}") from None
+        raise VerifyError(
+            f"the promise `{claim.text}` of {seen.workload.name} has no value: {error}"
+        ) from None
     text = f"{_compared(claim, sides)} ({_listed(values)})"
     if not holds:
         raise VerifyError(

@@ -95,9 +95,7 @@ class RunNames:
             found = threads.children(rest) if first == "children" else threads.of_each(*rest.split("."))
         else:
             reports = self.found.workers
-            found = [
-                Fraction(self._known(name, one.values, f"value of worker {one.id}")) for one in reports
-            ]
+            found = [Fraction(self._known(name, one.values, f"value of worker {one.id}")) for one in reports]
         return sorted([*found, *[Fraction(0)] * self.places], reverse=True)[: self.places]
 
     @cached_property

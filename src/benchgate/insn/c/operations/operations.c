@@ -138,9 +138,11 @@ static void enter(struct operators_thread *t, uint32_t number, struct operators_
 static void enters_kernel(unsigned vcpu, void *data) {
     struct operators_thread *t = on[vcpu].thread;
     uint64_t number = guest_call(vcpu);
-    if (t)
-        enter(t, number < HOOKS_FUNCTION ? (uint32_t)number : HOOKS_FUNCTION - 1,
-              (struct operators_place){(uintptr_t)data, guest_stack(vcpu)}, seen_time(vcpu, 1));
+    if (!t)
+        return;
+    t->entered++;
+    enter(t, number < HOOKS_FUNCTION ? (uint32_t)number : HOOKS_FUNCTION - 1,
+          (struct operators_place){(uintptr_t)data, guest_stack(vcpu)}, seen_time(vcpu, 1));
 }
 
 static void is_behind_call(unsigned vcpu, void *data) {
@@ -199,7 +201,6 @@ static void switched(const struct hook *h, unsigned vcpu) {
     if (t) {
         t->has_id = true;
         t->was_sent = false;
-        t->turns += t != on[vcpu].thread;
     }
     on[vcpu].thread = t;
     on[vcpu].reads = false;

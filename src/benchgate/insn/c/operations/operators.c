@@ -5,8 +5,8 @@
 //                                        first from its clock after each of them; `-`: there is none
 //   asked NAME THREAD COUNT UNTIL SINCE  of the functions that begin its spans and say until when they last: the sums
 //                                        of what they said, in the program's time, and of the machine's time then
-//   children THREAD MADE MOST TURNS      threads and processes that it made in its work, how many of them lived at
-//                                        once, and how often a CPU went to that one of them to which it did least
+//   children THREAD MADE MOST CALLS      threads and processes that it made in its work, how many of them lived at
+//                                        once, and how many system calls that one made that made the fewest
 #include "operators.h"
 
 #include "journal.h"
@@ -54,8 +54,8 @@ void operators_ended(struct operators_thread *t) {
     if (!t->maker)
         return;
     t->maker->alive--;
-    if (t->turns < t->maker->fewest_turns)
-        t->maker->fewest_turns = t->turns;
+    if (t->entered < t->maker->fewest_calls)
+        t->maker->fewest_calls = t->entered;
     t->maker = NULL;
 }
 
@@ -65,7 +65,7 @@ const struct operators_work *operators_work(unsigned number) {
 
 struct operators_work *operators_begin(struct operators_thread *t, unsigned vcpu, uint64_t time) {
     if (!t->work && working < MOST_AT_WORK && (t->work = calloc(1, sizeof *t->work))) {
-        *t->work = (struct operators_work){.id = t->id, .vcpu = vcpu, .begin = time, .fewest_turns = UINT64_MAX};
+        *t->work = (struct operators_work){.id = t->id, .vcpu = vcpu, .begin = time, .fewest_calls = UINT64_MAX};
         works[working++] = t->work;
     }
     t->is_at_work = t->work;
@@ -216,7 +216,7 @@ static void report(unsigned n, const struct hook_operation *o) {
 }
 
 static void say_children(unsigned number, const struct operators_work *work) {
-    uint64_t fewest = work->fewest_turns == UINT64_MAX ? 0 : work->fewest_turns;
+    uint64_t fewest = work->fewest_calls == UINT64_MAX ? 0 : work->fewest_calls;
     journal_line("children %u %" PRIu64 " %" PRIu64 " %" PRIu64, number, work->made, work->most_alive, fewest);
 }
 

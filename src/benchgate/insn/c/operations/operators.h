@@ -45,9 +45,9 @@ struct operators_work {
     uint64_t posts[OPERATORS_POSTS];
     struct spans spans[HOOKS_OPERATIONS];
     struct operators_asked until[HOOKS_OPERATIONS];
-    // Threads and processes that it made: all, those that live, the most at once, and how often a CPU went to the one
-    // of those that have ended to which this happened least.
-    uint64_t made, alive, most_alive, fewest_turns;
+    // Threads and processes that it made: all, those that live, the most at once, and how many system calls that one
+    // made, of those that have ended, that made the fewest.
+    uint64_t made, alive, most_alive, fewest_calls;
 };
 
 struct operators_thread {
@@ -58,7 +58,7 @@ struct operators_thread {
     uint64_t step;                   // its last read before it was woken
     unsigned asleep;                 // of its calls: in so many it was when it was woken
     struct spans_moment last;        // what it has read from its clock
-    uint64_t turns;                  // how often a CPU went to it
+    uint64_t entered;                // its system calls
     struct operators_work *maker;    // who made it, at work; NULL: another one did, or it has ended
     unsigned depth;
     struct operators_call calls[OPERATORS_DEPTH];
