@@ -78,6 +78,7 @@ def _claimed(promise: Promise, seen: RunNames) -> WitnessedPromise:
         places = range(max(1, seen.places) if any(name.startswith(f"{EACH}.") for name in claim.names) else 1)
         try:
             by_place = [{name: seen.value(name, place) for name in claim.names} for place in places]
+            _require_own(claim, by_place[0], seen)
         except UnseenError as error:
             reasons.append(str(error))
             continue
@@ -92,6 +93,13 @@ def _claimed(promise: Promise, seen: RunNames) -> WitnessedPromise:
         exact = _exact(claim, seen.workload.params) if is_known else ()
         return WitnessedPromise(claim.text, promise.because, text, figures=_figures(claim), exact=exact)
     return WitnessedPromise(promise.text, promise.because, why="; ".join(dict.fromkeys(reasons)))
+
+
+def _require_own(claim: Claim, values: Mapping[str, Fraction], seen: RunNames) -> None:
+    """A limit is not broken by what a machine with memory counted of the kernel, too."""
+    nothing = {name: Fraction(0) for name in claim.names if seen.is_of_all(name)}
+    if nothing and not _holds(claim, values) and _holds(claim, {**values, **nothing}):
+        raise UnseenError(f"accesses were counted of all programs and the kernel: {', '.join(nothing)}")
 
 
 def _held(promise: Promise, claim: Claim, values: Mapping[str, Fraction], seen: RunNames) -> str:

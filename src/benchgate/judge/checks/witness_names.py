@@ -23,6 +23,7 @@ from benchgate.base.system.systems import System, plain_name
 from benchgate.base.text import suggestion
 from benchgate.base.workload.metrics import SECOND_NS, MetricKind, is_length
 from benchgate.base.workload.witness import (
+    ACCESSES,
     EACH,
     EVENTS,
     FIGURES,
@@ -174,6 +175,11 @@ class RunNames:
         """Whether the clock counted those of programs; a machine with memory counts those of all."""
         counts = self.files.clock.counts
         return counts is not None and name in counts.names
+
+    def is_of_all(self, name: str) -> bool:
+        """Whether what it stands for was counted of the kernel, too: so it is at most that."""
+        plain = name.removeprefix(f"{TOTAL}.")
+        return plain in ACCESSES and not self._counts_accesses(plain)
 
     def _of_memory(self, name: str) -> int:
         """Of the total window, which a machine with memory books."""
