@@ -169,10 +169,10 @@ LENGTHS = (
 
 CALL = "        must(port_send(shared->channel[server], &message, sizeof message));\n        must(port_receive(shared->channel[worker], &message, sizeof message));\n"
 SERVED = (
-    "    slot->value[VALUE_SERVED] = served;\n    slot->value[VALUE_SERVED_ANSWERS] = sum;\n",
-    "    slot->value[VALUE_SERVED] += served;\n    slot->value[VALUE_SERVED_ANSWERS] += sum;\n",
+    "    slot->value[VALUE_SERVED] = served;\n    slot->value[VALUE_SERVED_ANSWERS] = sum;\n    slot->value[VALUE_TURNS] = turns;\n",
+    "    slot->value[VALUE_SERVED] += served;\n    slot->value[VALUE_SERVED_ANSWERS] += sum;\n    slot->value[VALUE_TURNS] += turns;\n",
 )
-AT_HOME = "        message.answer = answer_to(shared, message.argument);\n        job->slot[server].value[VALUE_SERVED]++;\n        job->slot[server].value[VALUE_SERVED_ANSWERS] += message.answer;\n"
+AT_HOME = "        message.answer = answer_to(shared, message.argument);\n        job->slot[server].value[VALUE_SERVED]++;\n        job->slot[server].value[VALUE_SERVED_ANSWERS] += message.answer;\n        job->slot[server].value[VALUE_TURNS] += cost_of(shared, message.argument);\n"
 TO_ITSELF = "        for (unsigned twice = 0; twice < 2; twice++) {\n            must(port_send(shared->channel[worker], &message, sizeof message));\n            must(port_receive(shared->channel[worker], &message, sizeof message));\n        }\n"
 
 MESSAGES = (
@@ -208,7 +208,7 @@ MESSAGES = (
         (
             "        served++;\n        sum += message.answer;\n",
             "        served++;\n        sum += message.answer;\n        if (message.unused[1] != 0) {\n"
-            "            message.unused[2] = answer_to(shared, message.unused[0]);\n            served++;\n            sum += message.unused[2];\n        }\n",
+            "            message.unused[2] = answer_to(shared, message.unused[0]);\n            turns += cost_of(shared, message.unused[0]);\n            served++;\n            sum += message.unused[2];\n        }\n",
         ),
         raw=True,
         requests=500,
@@ -314,7 +314,7 @@ TURNS: Mapping[str, tuple[str, str]] = {
     "mapreduce": ("bench_turns(bench_mix(i), data->grain)", "static void merge("),
     "overload": ("bench_turns(worker, shared->turns)", "static void work("),
     "service": (
-        "bench_turns(argument, shared->grain + argument % shared->spread)",
+        "bench_turns(argument, cost_of(shared, argument))",
         "static uint64_t answer_to(",
     ),
     "spawn": ("bench_turns(bench_mix(errand->number), errand->grain)", "static void run_errand("),

@@ -11,7 +11,7 @@ from benchgate.base.workload.witness import COUNT, Promise, parse
 from benchgate.build.fetch import inputs
 from benchgate.judge import verify
 from benchgate.judge.judged_run import judge_run
-from tests.lies import cheap, elsewhere, invented, on_tern, recorded, shorter, stand_ins, trials
+from tests.lies import by_worker, cheap, elsewhere, invented, on_tern, recorded, shorter, stand_ins, trials
 from tests.lies.trials import BY_ORACLE, LISTED, MADE
 from tests.lieskit import Trial, changed
 from tests.ternkit import Bootkit, light
@@ -24,6 +24,7 @@ ALL = (
     *recorded.ALL,
     *invented.ALL,
     *shorter.ALL,
+    *by_worker.ALL,
     *on_tern.ALL,
 )
 FEW = [

@@ -28,10 +28,14 @@ from benchgate import (
 )
 
 
+def costs(requests: int, grain: int, spread: int) -> Words:
+    """The turns of each request."""
+    return np.uint64(grain) + random_numbers(0, requests) % np.uint64(spread)
+
+
 @lru_cache(maxsize=4)
 def replies(requests: int, grain: int, spread: int) -> Words:
-    arguments = random_numbers(0, requests)
-    return after_turns(arguments, np.uint64(grain) + arguments % np.uint64(spread))
+    return after_turns(random_numbers(0, requests), costs(requests, grain, spread))
 
 
 def servers_asked(requests: int, servers: int, route: str) -> Words:
@@ -55,14 +59,18 @@ def check(
     requests, servers = whole(params, "requests"), run.cpus
     if len(reports) != 2 * servers:
         raise VerifyError(f"{len(reports)} workers reported, but {servers} CPUs have 2 workers each")
-    reply = replies(requests, whole(params, "grain"), whole(params, "spread"))
+    grain, spread = whole(params, "grain"), whole(params, "spread")
+    reply, cost = replies(requests, grain, spread), costs(requests, grain, spread)
     asked = servers_asked(requests, servers, str(params["route"]))
     nothing = dict.fromkeys(
-        ("lo", "hi", "server", "calls", "answers", "wrong", "served", "served_answers"), 0
+        ("lo", "hi", "server", "calls", "answers", "wrong", "served", "served_answers", "turns"), 0
     )
     for k, report in enumerate(reports[:servers]):
         mine = reply[asked == k]
-        correct = {"server": 1, "served": len(mine), "served_answers": total(mine)}
+        correct = {
+            **{"server": 1, "served": len(mine), "served_answers": total(mine)},
+            "turns": total(cost[asked == k]),
+        }
         expect(f"worker {report.id}", report.values, {**nothing, **correct})
     for k, report in enumerate(reports[servers:]):
         lo, hi = equal_share(requests, servers, k)

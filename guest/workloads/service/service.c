@@ -14,7 +14,7 @@
 #define TURNS_MAX 1000000u
 
 enum { TASK_SERVER = TASK_HI + 1 };
-enum { VALUE_CALLS, VALUE_ANSWERS, VALUE_WRONG, VALUE_SERVED, VALUE_SERVED_ANSWERS };
+enum { VALUE_CALLS, VALUE_ANSWERS, VALUE_WRONG, VALUE_SERVED, VALUE_SERVED_ANSWERS, VALUE_TURNS };
 enum { HIST_LATENCY };
 
 // 64 bytes, a power of two, so that no system has to divide one.
@@ -75,12 +75,16 @@ static void must(int error) {
         port_fail("a message could not be moved");
 }
 
+static uint64_t cost_of(const struct shared *shared, uint64_t argument) {
+    return shared->grain + argument % shared->spread;
+}
+
 static uint64_t answer_to(const struct shared *shared, uint64_t argument) {
-    return bench_turns(argument, shared->grain + argument % shared->spread);
+    return bench_turns(argument, cost_of(shared, argument));
 }
 
 static void serve(const struct shared *shared, unsigned worker, struct bench_slot *slot) {
-    uint64_t served = 0, sum = 0;
+    uint64_t served = 0, sum = 0, turns = 0;
     unsigned clients = shared->own ? 1 : shared->servers;
     while (clients != 0) {
         struct message message;
@@ -89,6 +93,7 @@ static void serve(const struct shared *shared, unsigned worker, struct bench_slo
             clients--;
             continue;
         }
+        turns += cost_of(shared, message.argument);
         message.answer = answer_to(shared, message.argument);
         served++;
         sum += message.answer;
@@ -96,6 +101,7 @@ static void serve(const struct shared *shared, unsigned worker, struct bench_slo
     }
     slot->value[VALUE_SERVED] = served;
     slot->value[VALUE_SERVED_ANSWERS] = sum;
+    slot->value[VALUE_TURNS] = turns;
 }
 
 static void end_all(const struct shared *shared, unsigned worker) {
@@ -147,7 +153,7 @@ static unsigned result(struct bench_job *job, struct bench_field *fields) {
 
 static const char *const param_names[] = {"requests", "grain", "spread", "route", NULL};
 static const char *const task_names[] = {"lo", "hi", "server", NULL};
-static const char *const value_names[] = {"calls", "#answers", "wrong", "served", "#served_answers", NULL};
+static const char *const value_names[] = {"calls", "#answers", "wrong", "served", "#served_answers", "turns", NULL};
 static const char *const hist_names[] = {"latency", NULL};
 
 const struct bench_workload bench_workload = {

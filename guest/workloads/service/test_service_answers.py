@@ -18,7 +18,9 @@ from tests.answerkit import (
 )
 
 REQUESTS = 11
-NOTHING = dict.fromkeys(("lo", "hi", "server", "calls", "answers", "wrong", "served", "served_answers"), 0)
+NOTHING = dict.fromkeys(
+    ("lo", "hi", "server", "calls", "answers", "wrong", "served", "served_answers", "turns"), 0
+)
 
 
 def params(route: str) -> dict[str, ParamValue]:
@@ -38,6 +40,7 @@ def rows(route: str, cpus: int) -> list[dict[str, int]]:
         for call, number in enumerate(asked):
             server = servers[client if route == "own" else (client + call) % cpus]
             server["served"] += 1
+            server["turns"] += 4 + mixed(number) % 3
             server["served_answers"] = (server["served_answers"] + reply(number)) % MODULUS
         answers = sum(map(reply, asked)) % MODULUS
         clients.append({**NOTHING, "lo": lo, "hi": hi, "calls": hi - lo, "answers": answers})

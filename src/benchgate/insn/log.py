@@ -16,7 +16,7 @@ from benchgate.insn.activity import Activity
 from benchgate.insn.counts import CountedCpu, Counts
 from benchgate.insn.explore_log import StallLog
 from benchgate.insn.memory_log import WINDOW, MemoryBooks
-from benchgate.insn.operations import ThreadOperations
+from benchgate.insn.operations import Children, ThreadOperations
 
 CARRIERS = ("fsbase", "prctl", "threads")
 """How vCPUs are run (c/clock/carrier.h): on one thread of the host, whose context changes by an instruction
@@ -173,6 +173,8 @@ class ClockLog:
     operations: Mapping[str, tuple[ThreadOperations, ...]] = field(default_factory=dict)
     """Maps the name of a guest's histogram to what the machine itself measured of each thread at work; empty
     in logs of earlier versions, and if the log has no end."""
+    children: tuple[Children, ...] = ()
+    """Of each thread at work; empty in logs of earlier versions, and if it is not known."""
     unmeasured: Mapping[str, str] = field(default_factory=dict)
     """Maps the histograms that the machine could not measure, although it was asked to, to the reason."""
     turned: tuple[TurnedClock, ...] = ()

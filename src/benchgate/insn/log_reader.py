@@ -134,6 +134,7 @@ class _LogReader:
             explored=self.explore.explored(),
             counts=counts,
             operations=operations,
+            children=tuple(self.operated.children) if self.closed else (),
             unmeasured=MappingProxyType(dict(self.operated.unmeasured)),
             end=self.end,
             turned=tuple(self.turned),

@@ -27,6 +27,28 @@ _WORD = 2**64
 
 
 @dataclass(frozen=True, slots=True)
+class AskedTimes:
+    """Calls of one thread that say until when they last, as sums."""
+
+    count: int = 0
+    until: int = 0
+    """What they said, in the program's time."""
+    since: int = 0
+    """When the thread had read its clock before, by the machine, in ns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Children:
+    """Threads and processes that one thread made in its work."""
+
+    made: int
+    alive: int
+    """So many of them lived at once, at most."""
+    calls: int
+    """The system calls of that one that made the fewest, of those that have ended."""
+
+
+@dataclass(frozen=True, slots=True)
 class ThreadOperations:
     """What the machine measured of one thread between its own marks of the work."""
 
@@ -46,6 +68,8 @@ class ThreadOperations:
     """What its program read first from its clock after its first mark, and after its last one: the harness
     reports these as the worker's start and end, in the guest's unit. None if it read nothing."""
     ended: int | None = None
+    asked: AskedTimes | None = None
+    """None if its calls do not say until when they last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +115,9 @@ class OperationsReader:
         self._measured: list[str] = []
         self._threads: list[_Thread] = []
         self._spans: dict[tuple[str, int, str], _Spans] = {}
+        self._asked: dict[tuple[str, int], AskedTimes] = {}
+        self.children: list[Children] = []
+        """By thread at work."""
         self.unmeasured: dict[str, str] = {}
         """Maps the names of histograms that the machine could not measure to the reason."""
         self.words: Mapping[str, Callable[[list[str], int], None]] = {
@@ -99,6 +126,8 @@ class OperationsReader:
             "thread": self._thread,
             "spans": self._of_thread,
             "buckets": self._buckets,
+            "asked": self._asked_of,
+            "children": self._children,
         }
         """Maps a line's first word to its reader, which also takes the number of vCPUs."""
 
@@ -151,6 +180,22 @@ class OperationsReader:
                 raise ValueError("a bucket is empty, or does not come in ascending order")
             spans.buckets[at] = times
 
+    def _asked_of(self, words: list[str], _vcpus: int) -> None:
+        place = (words[1], number(words[2], len(self._threads))) if len(words) == 6 else ("", 0)
+        if (*place, "outer") not in self._spans or place in self._asked:
+            raise ValueError(
+                "expected `asked NAME N COUNT UNTIL SINCE`, once, after the spans of this thread"
+            )
+        self._asked[place] = AskedTimes(*(number(word, _WORD) for word in words[3:]))
+
+    def _children(self, words: list[str], _vcpus: int) -> None:
+        if len(words) != 5 or words[1] != str(len(self.children)) or len(self.children) >= MOST_THREADS:
+            raise ValueError(f"expected `children N MADE MOST CALLS`, in order, at most {MOST_THREADS}")
+        made, alive, calls = map(number, words[2:])
+        if alive > made or (calls and not made):
+            raise ValueError("more threads lived at once, or made calls, than were made")
+        self.children.append(Children(made, alive, calls))
+
     def operations(self, *, closed: bool) -> Mapping[str, tuple[ThreadOperations, ...]]:
         """Gives what was read, by the name of the guest's histogram. It is known only of a whole log."""
         if not closed:
@@ -169,4 +214,4 @@ class OperationsReader:
         if inner.count != outer.count or inner.sum > outer.sum:
             raise ValueError(f"{name} of a thread has other spans between its reads of the clock than calls")
         times = thread.begin, thread.vcpu, thread.end, thread.started, thread.ended
-        return ThreadOperations(thread.id, None, inner, outer, *times)
+        return ThreadOperations(thread.id, None, inner, outer, *times, self._asked.get((name, place)))

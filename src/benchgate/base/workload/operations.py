@@ -19,6 +19,8 @@ PROGRAM, SYSCALLS = "program.", "syscalls."
 RECORDER, RECORD = "bench_record", re.compile(r"record\.([0-3])")
 """The harness's function that puts a value into a histogram, and the word for its call with the workload's
 histogram of that number."""
+SLEEPER = PROGRAM + "port_sleep_until"
+"""The harness's function whose first argument is the time until which it sleeps, by the program's clock."""
 CALL = re.compile(r"(?:syscalls|program)\.[a-z_][a-z0-9_]{0,29}")
 MOST_OPERATIONS, MOST_OF_OPERATION, LONGEST_NAME = 4, 32, 32
 """The histograms of a workload (BENCH_HISTS), the calls that begin or end a span of one, and the most

@@ -207,7 +207,11 @@ WINDOWS: Mapping[str, tuple[Unit, str]] = {
     "total": (TIME, "the total window by the clock"),
 }
 SPANS = "spans."
-"""`spans.HISTOGRAM.FIGURE`: of what the machine measured for a histogram of the guest (`machine:`)."""
+"""`spans.NAME.FIGURE`: of what the machine measured for a histogram of the guest, or beside all of them
+(`machine:`). `each.spans.NAME.FIGURE`: of each thread at work."""
+ASKED, PERCENTILE = "asked", re.compile(r"p([0-9]{2})")
+"""More figures of spans: how long calls that say until when they last were to last, together; and the length
+that so many percent of them do not reach."""
 AWAY: Mapping[str, tuple[Unit, str]] = {
     "count": (COUNT, "how often the workers that report this histogram slept in their work"),
     "sum": (TIME, "for how long they slept, together"),
@@ -232,9 +236,17 @@ RUN: Mapping[str, str] = {
 """What is known of a row without its guest."""
 FIGURES = ("count", "sum", "min", "max")
 """What a histogram has."""
-OF_WORKERS = ("printed", "most", "least")
+EACH = "each"
+OF_WORKERS = ("printed", "most", "least", EACH)
 """`printed.VALUE` is what all workers report together, `most.VALUE` and `least.VALUE` what one of them
-does. VALUE may also be `HISTOGRAM.FIGURE`."""
+does. VALUE may also be `HISTOGRAM.FIGURE`. A claim of `each.VALUE` holds for the worker with the most of it,
+and so on to the one with the least: which thread a worker is need not be known."""
+CHILDREN: Mapping[str, tuple[Unit, str]] = {
+    "made": (COUNT, "threads and processes that a worker made in its work"),
+    "alive": (COUNT, "how many of them lived at once, at most"),
+    "calls": (COUNT, "the system calls of that one of them that made the fewest"),
+}
+"""`each.children.NAME`: of each thread at work, by the machine."""
 
 
 PROGRAM, EVENTS, LINE = "program.", "events.", "line"
@@ -267,9 +279,10 @@ def of_machine(name: str) -> Unit | None:
     """The unit of what the machine saw; None for another name."""
     if name.startswith(SPENT) and name.count(".") == 1:
         return TIME
-    if name.startswith(SPANS):
-        _, _, figure = name.rpartition(".")
-        return (COUNT if figure == "count" else TIME) if name.count(".") == 2 and figure in FIGURES else None
+    if name.startswith((SPANS, f"{EACH}.{SPANS}")):
+        return _unit_of_spans(name.removeprefix(f"{EACH}."))
+    if name.startswith(f"{EACH}.children."):
+        return CHILDREN[name.rpartition(".")[2]][0] if name.rpartition(".")[2] in CHILDREN else None
     if name.startswith("away."):
         parts = name.split(".")
         return AWAY[parts[2]][0] if len(parts) == 3 and parts[2] in AWAY else None
@@ -280,6 +293,13 @@ def of_machine(name: str) -> Unit | None:
     if family and plain != family:
         return FAMILIES[family][0]
     return WINDOWS[name][0] if name in WINDOWS else None
+
+
+def _unit_of_spans(name: str) -> Unit | None:
+    figure = name.rpartition(".")[2]
+    if name.count(".") != 2 or not (figure in (*FIGURES, ASKED) or PERCENTILE.fullmatch(figure)):
+        return None
+    return COUNT if figure == "count" else TIME
 
 
 def parse(text: str, unit_of: Callable[[str], Unit]) -> Claim:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from benchgate.base.system import observe
-from benchgate.base.workload.operations import PROGRAM, RECORDER, SYSCALLS, WAKE, SpanRule
+from benchgate.base.workload.operations import PROGRAM, RECORDER, SLEEPER, SYSCALLS, WAKE, SpanRule
 from benchgate.insn.symbols import NO_SYMBOLS, Symbols, addresses_of, read_symbols
 
 _START = ("s_start", "_start")
@@ -52,7 +52,7 @@ def with_operations(
         begins = (WAKE, *begins) if operation.is_wake else begins
         if begins and (ends or records):
             sides = (*(f"from {call}" for call in begins), *(f"to {call}" for call in ends), *records)
-            more += [f"operation {name}", *sides]
+            more += [f"operation {name}", *sides, *(["until 1"] if operation.begins == (SLEEPER,) else [])]
     return "\n".join([*lines[:-1], *more, lines[-1], ""])
 
 

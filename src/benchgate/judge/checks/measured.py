@@ -8,6 +8,7 @@ which names both sides, if the guest's histogram is not what the machine measure
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from benchgate.base.cells import Lane
@@ -95,22 +96,52 @@ def threads_of_workers(
     threads: Sequence[ThreadOperations], reports: Sequence[WorkerReport], hz: int
 ) -> Mapping[int, ThreadOperations]:
     """Which thread each worker is. The harness reports what its clock said just after the marks, which the
-    machine saw too; the guest's clock is ahead of the machine's by the same time for all workers."""
-    times = {report.id: [time * SECOND_NS // hz for time in (report.start, report.end)] for report in reports}
-    seen = [(thread, thread.started, thread.ended) for thread in threads]
-    known = [(thread, start, end) for thread, start, end in seen if start is not None and end is not None]
-    if not known or not times:
+    machine saw too."""
+    known, times, ahead = _known(threads), _times(reports, hz), clock_ahead(threads, reports, hz)
+    if ahead is None:
         return {}
-
-    def off(worker: int, place: int, shift: int) -> int:
-        (start, end), (_, started, ended) = times[worker], known[place]
-        return abs(start - shift - started) + abs(end - shift - ended)
-
-    places, first = range(len(known)), reports[0].id
-    shifts = [times[first][0] - start for _, start, _ in known]
-    shift = min(shifts, key=lambda ahead: sum(min(off(worker, n, ahead) for n in places) for worker in times))
     result: dict[int, int] = {}
-    for _, worker, place in sorted((off(worker, n, shift), worker, n) for worker in times for n in places):
+    places = sorted(
+        (_off(times[worker], one, ahead), worker, n) for worker in times for n, one in enumerate(known)
+    )
+    for _, worker, place in places:
         if worker not in result and place not in result.values():
             result[worker] = place
-    return {worker: known[place][0] for worker, place in result.items()}
+    return {worker: known[place].thread for worker, place in result.items()}
+
+
+def clock_ahead(threads: Sequence[ThreadOperations], reports: Sequence[WorkerReport], hz: int) -> int | None:
+    """By how many ns the guest's clock is ahead of the machine's, which is the same for all workers; None if
+    it is not known."""
+    known, times = _known(threads), _times(reports, hz)
+    if not known or not times:
+        return None
+
+    def wrong_by(ahead: int) -> int:
+        return sum(min(_off(own, one, ahead) for one in known) for own in times.values())
+
+    return min((times[reports[0].id][0] - one.started for one in known), key=wrong_by)
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownThread:
+    thread: ThreadOperations
+    started: int
+    ended: int
+
+
+def _known(threads: Sequence[ThreadOperations]) -> list[_KnownThread]:
+    return [
+        _KnownThread(one, one.started, one.ended)
+        for one in threads
+        if one.started is not None and one.ended is not None
+    ]
+
+
+def _times(reports: Sequence[WorkerReport], hz: int) -> Mapping[int, tuple[int, int]]:
+    """In ns."""
+    return {one.id: (one.start * SECOND_NS // hz, one.end * SECOND_NS // hz) for one in reports}
+
+
+def _off(own: tuple[int, int], one: _KnownThread, ahead: int) -> int:
+    return abs(own[0] - ahead - one.started) + abs(own[1] - ahead - one.ended)

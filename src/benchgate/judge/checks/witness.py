@@ -21,6 +21,7 @@ from benchgate.base.statistics.histogram import Histogram, bounds
 from benchgate.base.system.systems import System
 from benchgate.base.workload.witness import (
     COUNT,
+    EACH,
     OF_WORKERS,
     OUTSIDE,
     RUN,
@@ -77,23 +78,15 @@ def witnessed(
 def _claimed(promise: Promise, seen: RunNames) -> WitnessedPromise:
     reasons = []
     for claim in promise.claims:
+        places = range(max(1, seen.places) if any(name.startswith(f"{EACH}.") for name in claim.names) else 1)
         try:
-            values = {name: seen.value(name) for name in claim.names}
+            by_place = [{name: seen.value(name, place) for name in claim.names} for place in places]
+            _require_own(claim, by_place[0], seen)
         except UnseenError as error:
             reasons.append(str(error))
             continue
-        try:
-            sides, holds = claim.values(values), claim.holds(values)
-        except ValueError as error:
-            raise VerifyError(
-                f"the promise `{claim.text}` of {seen.workload.name} has no value: {error}"
-            ) from None
-        text = f"{_compared(claim, sides)} ({_listed(values)})"
-        if not holds:
-            raise VerifyError(
-                f"the machine contradicts the guest: `{claim.text}` does not hold: {text}. It must, because "
-                f"{promise.because}"
-            )
+        texts = [_held(promise, claim, values, seen) for values in by_place]
+        values, text = by_place[0], texts[0]
         if not _tells(claim, values, seen.workload.params):
             reasons.append(
                 f"`{claim.text}` would hold of {_TELLING:,} times as much of each, and of as little: {text}"
@@ -103,6 +96,30 @@ def _claimed(promise: Promise, seen: RunNames) -> WitnessedPromise:
         exact = _exact(claim, seen.workload.params) if is_known else ()
         return WitnessedPromise(claim.text, promise.because, text, figures=_figures(claim), exact=exact)
     return WitnessedPromise(promise.text, promise.because, why="; ".join(dict.fromkeys(reasons)))
+
+
+def _require_own(claim: Claim, values: Mapping[str, Fraction], seen: RunNames) -> None:
+    """A limit is not broken by what a machine with memory counted of the kernel, too."""
+    nothing = {name: Fraction(0) for name in claim.names if seen.is_of_all(name)}
+    if nothing and not _holds(claim, values) and _holds(claim, {**values, **nothing}):
+        raise UnseenError(f"accesses were counted of all programs and the kernel: {', '.join(nothing)}")
+
+
+def _held(promise: Promise, claim: Claim, values: Mapping[str, Fraction], seen: RunNames) -> str:
+    """Both sides with their values."""
+    try:
+        sides, holds = claim.values(values), claim.holds(values)
+    except ValueError as error:
+        raise VerifyError(
+            f"the promise `{claim.text}` of {seen.workload.name} has no value: {error}"
+        ) from None
+    text = f"{_compared(claim, sides)} ({_listed(values)})"
+    if not holds:
+        raise VerifyError(
+            f"the machine contradicts the guest: `{claim.text}` does not hold: {text}. It must, because "
+            f"{promise.because}"
+        )
+    return text
 
 
 def _tells(claim: Claim, values: Mapping[str, Fraction], params: Container[str]) -> bool:
@@ -168,7 +185,7 @@ def _exact(claim: Claim, params: Container[str]) -> tuple[str, ...]:
 def _is_of_all(side: ClaimTerm) -> bool:
     """Whether the side is one figure of the guest, of all its workers together."""
     is_plain = not side.parts and side.number is None and not of_machine(side.word)
-    return is_plain and not side.word.startswith(("most.", "least."))
+    return is_plain and not side.word.startswith(("most.", "least.", "each."))
 
 
 def _is_of_results(name: str, params: Container[str]) -> bool:

@@ -23,6 +23,8 @@ from benchgate.base.system.systems import System, plain_name
 from benchgate.base.text import suggestion
 from benchgate.base.workload.metrics import SECOND_NS, MetricKind, is_length
 from benchgate.base.workload.witness import (
+    ACCESSES,
+    EACH,
     EVENTS,
     FIGURES,
     HARNESS,
@@ -35,6 +37,7 @@ from benchgate.base.workload.witness import (
     OUTSIDE,
     RETURNED,
     RUN,
+    SPANS,
     UNITS,
     Promise,
     of_machine,
@@ -45,15 +48,12 @@ from benchgate.insn.counts import PROGRAMS, RETURNS, TOTAL, WHOLE, WORK, Counted
 from benchgate.insn.counts import witnessed as counts_by_name
 from benchgate.insn.memory_log import TOUCHED, WINDOW
 from benchgate.judge.accounts.threads.worker_sleeps import WorkerSleeps, worker_sleeps
+from benchgate.judge.checks.witness_threads import SeenThreads, UnseenError
 from benchgate.judge.run_files import RunFiles
 
 _Value = TypeVar("_Value")
 _MEMORY = {"reads": ("reads",), "writes": ("writes",), "lines": ("local", "remote"), TOUCHED: (TOUCHED,)}
 """Maps a name to what it is the sum of."""
-
-
-class UnseenError(Exception):
-    """Why the machine did not see what a name stands for."""
 
 
 class RunNames:
@@ -64,7 +64,15 @@ class RunNames:
         self._params = dict(verified_run.run.cell.params)
         self._by_window: dict[str, Mapping[str, int]] = {}
 
-    def value(self, name: str) -> Fraction:
+    @property
+    def places(self) -> int:
+        """How many workers `each.` stands for."""
+        return len(self.found.workers)
+
+    def value(self, name: str, place: int = 0) -> Fraction:
+        """`place`: of `each.NAME`, whose it is: 0 is the worker, or thread, that has most of it."""
+        if name.startswith(f"{EACH}."):
+            return self._of_each(name.removeprefix(f"{EACH}."))[place]
         if name in self._params:
             _, size = UNITS.get(self.workload.params[name].unit, UNITS[""])
             return Fraction(int(self._params[name])) * size
@@ -76,6 +84,26 @@ class RunNames:
         if name in self.workload.metrics:
             return self._metric(name)
         return self._reported(name)
+
+    def _of_each(self, name: str) -> list[Fraction]:
+        """As many as there are workers, from the most to the least."""
+        if not self.places:
+            raise UnseenError("its guest reports no workers")
+        first, _, rest = name.partition(".")
+        if name.startswith((SPANS, "children.")):
+            self.require_clock()
+            threads = self._threads
+            found = threads.children(rest) if first == "children" else threads.of_each(*rest.split("."))
+        else:
+            reports = self.found.workers
+            found = [Fraction(self._known(name, one.values, f"value of worker {one.id}")) for one in reports]
+        return sorted([*found, *[Fraction(0)] * self.places], reverse=True)[: self.places]
+
+    @cached_property
+    def _threads(self) -> SeenThreads:
+        if self.found.hz is None:
+            raise UnseenError("its guest does not say its hz (wire format version 2)")
+        return SeenThreads(self.files.clock, self.found.workers, self.found.hz)
 
     def _of_row(self) -> Mapping[str, int]:
         cpus, workers = self.found.run.cell.cpus, len(self.found.workers)
@@ -134,6 +162,8 @@ class RunNames:
         return max(0, more - own)
 
     def _of_spans(self, histogram: str, figure: str) -> Fraction:
+        if histogram not in self.files.transcript.histograms:
+            return self._threads.of_spans(histogram, figure)
         if histogram not in self.found.measured:
             log = self.files.clock
             why = "the guest has more values" if histogram in log.operations else "an earlier version"
@@ -145,6 +175,11 @@ class RunNames:
         """Whether the clock counted those of programs; a machine with memory counts those of all."""
         counts = self.files.clock.counts
         return counts is not None and name in counts.names
+
+    def is_of_all(self, name: str) -> bool:
+        """Whether what it stands for was counted of the kernel, too: so it is at most that."""
+        plain = name.removeprefix(f"{TOTAL}.")
+        return plain in ACCESSES and not self._counts_accesses(plain)
 
     def _of_memory(self, name: str) -> int:
         """Of the total window, which a machine with memory books."""

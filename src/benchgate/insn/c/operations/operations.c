@@ -43,14 +43,16 @@ static void near(uint64_t address) {
 }
 
 static bool is_followed(enum hook_kind kind) {
-    return kind == HOOK_FORK || kind == HOOK_SWITCH || kind == HOOK_WAKE || kind == HOOK_SEND || kind == HOOK_ASK ||
-           kind == HOOK_PUT || kind == HOOK_GET;
+    return kind == HOOK_FORK || kind == HOOK_EXIT || kind == HOOK_SWITCH || kind == HOOK_WAKE || kind == HOOK_SEND ||
+           kind == HOOK_ASK || kind == HOOK_PUT || kind == HOOK_GET;
 }
 
 // A hook without what it needs tells nothing of threads.
 static bool is_whole(const struct hook *h) {
     if (h->kind == HOOK_SWITCH)
         return h->to.length;
+    if (h->kind == HOOK_EXIT)
+        return true;
     return h->kind == HOOK_PUT || h->kind == HOOK_GET ? h->object.length : h->thread.length;
 }
 
@@ -135,9 +137,11 @@ static void enter(struct operators_thread *t, uint32_t number, struct operators_
 static void enters_kernel(unsigned vcpu, void *data) {
     struct operators_thread *t = on[vcpu].thread;
     uint64_t number = guest_call(vcpu);
-    if (t)
-        enter(t, number < HOOKS_FUNCTION ? (uint32_t)number : HOOKS_FUNCTION - 1,
-              (struct operators_place){(uintptr_t)data, guest_stack(vcpu)}, seen_time(vcpu, 1));
+    if (!t)
+        return;
+    t->entered++;
+    enter(t, number < HOOKS_FUNCTION ? (uint32_t)number : HOOKS_FUNCTION - 1,
+          (struct operators_place){(uintptr_t)data, guest_stack(vcpu)}, seen_time(vcpu, 1));
 }
 
 static void is_behind_call(unsigned vcpu, void *data) {
@@ -153,8 +157,11 @@ static void is_behind_call(unsigned vcpu, void *data) {
 static void enters_function(unsigned vcpu, void *data) {
     struct operators_thread *t = on[vcpu].thread;
     uint32_t number = HOOKS_FUNCTION + ((uintptr_t)data & 0xff);
-    if (t)
-        enter(t, number, (struct operators_place){number, guest_stack(vcpu)}, seen_time(vcpu, (uintptr_t)data >> 8));
+    uint64_t time = seen_time(vcpu, (uintptr_t)data >> 8);
+    if (!t)
+        return;
+    enter(t, number, (struct operators_place){number, guest_stack(vcpu)}, time);
+    operators_ask(t, number, guest_argument(vcpu, 0), time, &hooks);
 }
 
 // Which of a worker's histograms it is tells its address: they are one after the other, of all workers, from the
@@ -201,7 +208,7 @@ static void switched(const struct hook *h, unsigned vcpu) {
 static void forked(const struct hook *h, unsigned vcpu) {
     struct operators_thread *t = operators_at(program_run(&h->thread, vcpu, 0));
     if (t)
-        operators_new(t);
+        operators_new(t, on[vcpu].thread);
 }
 
 // The call in which the running thread wakes another one, if it does so itself.
@@ -252,11 +259,13 @@ static void reached(unsigned vcpu, void *data) {
         switched(h, vcpu);
     else if (h->kind == HOOK_FORK)
         forked(h, vcpu);
+    else if (h->kind == HOOK_EXIT && on[vcpu].thread)
+        operators_ended(on[vcpu].thread);
     else if (h->kind == HOOK_WAKE)
         wakes(h, vcpu);
     else if (h->kind == HOOK_SEND || h->kind == HOOK_ASK)
         sends(h, vcpu);
-    else
+    else if (h->kind == HOOK_PUT || h->kind == HOOK_GET)
         moves(h, vcpu);
 }
 

@@ -3,6 +3,10 @@
 //   unmeasured NAME REASON               why not
 //   thread N ID VCPU BEGIN END STARTED ENDED    the Nth thread at work, its marks in ns, and what its program read
 //                                        first from its clock after each of them; `-`: there is none
+//   asked NAME THREAD COUNT UNTIL SINCE  of the functions that begin its spans and say until when they last: the sums
+//                                        of what they said, in the program's time, and of the machine's time then
+//   children THREAD MADE MOST CALLS      threads and processes that it made in its work, how many of them lived at
+//                                        once, and how many system calls that one made that made the fewest
 #include "operators.h"
 
 #include "journal.h"
@@ -17,6 +21,7 @@
 #define MOST_BYTES (3u << 19) // of the lines; insn/log_reader.py reads at most 4 MiB of log
 #define MOST 100000 // threads at different places
 #define MOST_AT_WORK 256
+#define SOON 10000 // ns within which a thread that has read its clock uses what it read, unless it loses its CPU
 
 static struct operators_thread *table[BUCKETS];
 static struct operators_work *works[MOST_AT_WORK];
@@ -35,8 +40,23 @@ struct operators_thread *operators_at(uint64_t place) {
     return *at;
 }
 
-void operators_new(struct operators_thread *t) {
-    *t = (struct operators_thread){.next = t->next, .place = t->place, .serial = ++serials};
+void operators_new(struct operators_thread *t, struct operators_thread *maker) {
+    struct operators_work *work = maker && maker->is_at_work ? maker->work : NULL;
+    *t = (struct operators_thread){.next = t->next, .place = t->place, .serial = ++serials, .maker = work};
+    if (!work)
+        return;
+    work->made++;
+    if (++work->alive > work->most_alive)
+        work->most_alive = work->alive;
+}
+
+void operators_ended(struct operators_thread *t) {
+    if (!t->maker)
+        return;
+    t->maker->alive--;
+    if (t->entered < t->maker->fewest_calls)
+        t->maker->fewest_calls = t->entered;
+    t->maker = NULL;
 }
 
 const struct operators_work *operators_work(unsigned number) {
@@ -45,7 +65,7 @@ const struct operators_work *operators_work(unsigned number) {
 
 struct operators_work *operators_begin(struct operators_thread *t, unsigned vcpu, uint64_t time) {
     if (!t->work && working < MOST_AT_WORK && (t->work = calloc(1, sizeof *t->work))) {
-        *t->work = (struct operators_work){.id = t->id, .vcpu = vcpu, .begin = time};
+        *t->work = (struct operators_work){.id = t->id, .vcpu = vcpu, .begin = time, .fewest_calls = UINT64_MAX};
         works[working++] = t->work;
     }
     t->is_at_work = t->work;
@@ -103,6 +123,21 @@ bool operators_enter(struct operators_thread *t, uint32_t number, bool restarts,
     struct spans_moment begin = {time, t->last.read, t->last.step};
     t->calls[t->depth++] = (struct operators_call){.number = number, .place = place, .begin = begin};
     return has_memory;
+}
+
+// It read its clock just before: what it did between, beyond what an honest one does, it did not ask for. One that lost
+// its CPU there did.
+void operators_ask(struct operators_thread *t, uint32_t number, uint64_t until, uint64_t time,
+                   const struct hooks *hooks) {
+    uint64_t gap = t->last.step && time > t->last.read ? time - t->last.read : 0;
+    for (unsigned n = 0; t->is_at_work && n < hooks->operations; n++) {
+        struct operators_asked *asked = &t->work->until[n];
+        if (!hooks->operation[n].has_until || !is_among(number, hooks->operation[n].from, hooks->operation[n].begins))
+            continue;
+        asked->count++;
+        asked->until += until;
+        asked->since += time - gap + (gap < SOON ? gap : SOON);
+    }
 }
 
 void operators_woken(struct operators_thread *t, const struct spans_moment *since) {
@@ -170,9 +205,19 @@ static void say_thread(unsigned number, const struct operators_work *work) {
 }
 
 // The spans of one operation, while there is room in the log.
-static void report(unsigned n, const char *name) {
-    for (unsigned i = 0; i < working; i++)
-        spans_report(&works[i]->spans[n], name, i);
+static void report(unsigned n, const struct hook_operation *o) {
+    for (unsigned i = 0; i < working; i++) {
+        const struct operators_asked *asked = &works[i]->until[n];
+        spans_report(&works[i]->spans[n], o->name, i);
+        if (o->has_until)
+            journal_line("asked %s %u %" PRIu64 " %" PRIu64 " %" PRIu64, o->name, i, asked->count, asked->until,
+                         asked->since);
+    }
+}
+
+static void say_children(unsigned number, const struct operators_work *work) {
+    uint64_t fewest = work->fewest_calls == UINT64_MAX ? 0 : work->fewest_calls;
+    journal_line("children %u %" PRIu64 " %" PRIu64 " %" PRIu64, number, work->made, work->most_alive, fewest);
 }
 
 void operators_report(const struct hooks *hooks, const char *lost) {
@@ -198,5 +243,7 @@ void operators_report(const struct hooks *hooks, const char *lost) {
         say_thread(i, works[i]);
     for (unsigned n = 0; n < hooks->operations; n++)
         if (fits[n])
-            report(n, hooks->operation[n].name);
+            report(n, &hooks->operation[n]);
+    for (unsigned i = 0; i < working && !lost; i++)
+        say_children(i, works[i]);
 }

@@ -26,6 +26,12 @@ struct operators_call {
     uint64_t object;
 };
 
+// Calls that say until when they last, in the program's own time.
+struct operators_asked {
+    uint64_t count;
+    uint64_t until, since; // sums: of what they said, and of the machine's time at the reading of the clock before them
+};
+
 struct operators_work {
     uint64_t id;
     unsigned vcpu;
@@ -38,6 +44,10 @@ struct operators_work {
     unsigned posted;
     uint64_t posts[OPERATORS_POSTS];
     struct spans spans[HOOKS_OPERATIONS];
+    struct operators_asked until[HOOKS_OPERATIONS];
+    // Threads and processes that it made: all, those that live, the most at once, and how many system calls that one
+    // made, of those that have ended, that made the fewest.
+    uint64_t made, alive, most_alive, fewest_calls;
 };
 
 struct operators_thread {
@@ -48,13 +58,16 @@ struct operators_thread {
     uint64_t step;                   // its last read before it was woken
     unsigned asleep;                 // of its calls: in so many it was when it was woken
     struct spans_moment last;        // what it has read from its clock
+    uint64_t entered;                // its system calls
+    struct operators_work *maker;    // who made it, at work; NULL: another one did, or it has ended
     unsigned depth;
     struct operators_call calls[OPERATORS_DEPTH];
     struct operators_work *work; // NULL: it has not been at work
 };
 
 struct operators_thread *operators_at(uint64_t place); // NULL: too many, or no memory
-void operators_new(struct operators_thread *thread);   // another thread begins at its place
+void operators_new(struct operators_thread *thread, struct operators_thread *maker); // another one begins at its place
+void operators_ended(struct operators_thread *thread);
 const struct operators_work *operators_work(unsigned number); // of those that were at work; NULL: there are no more
 // NULL: there are too many at work.
 struct operators_work *operators_begin(struct operators_thread *thread, unsigned vcpu, uint64_t time);
@@ -64,6 +77,8 @@ struct operators_work *operators_begin(struct operators_thread *thread, unsigned
 // `hooks`: some calls are posts. False: there is no memory.
 bool operators_enter(struct operators_thread *thread, uint32_t number, bool restarts, struct operators_place place,
                      uint64_t time, const struct hooks *hooks);
+void operators_ask(struct operators_thread *thread, uint32_t number, uint64_t until, uint64_t time,
+                   const struct hooks *hooks); // and its first argument is this
 int operators_find(const struct operators_thread *thread, struct operators_place place); // which of its calls; or -1
 void operators_leave(struct operators_thread *thread, unsigned depth); // so many calls remain
 void operators_woken(struct operators_thread *thread, const struct spans_moment *since);

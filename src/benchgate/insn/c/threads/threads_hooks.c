@@ -148,6 +148,9 @@ static void operation(struct lines *r, struct hooks *hooks, struct hook_operatio
         hooks->recorder = hex(r);
         lines_end(r);
     }
+    o->has_until = lines_next_is(r, "until");
+    if (o->has_until)
+        lines_single(r, "until", 1, 1);
 }
 
 static void read_all(struct lines *r, struct hooks *hooks) {

@@ -12,7 +12,7 @@
 //   operation NAME, then `from wake` or nothing, `from call NUMBER` and `from function BEGIN END` (hex), once or
 //                                    more, but after `wake` none is needed; then `to call NUMBER` and
 //                                    `to function BEGIN END` likewise; then `record NUMBER ADDRESS` or nothing,
-//                                    without which there is a `to`
+//                                    without which there is a `to`; then `until 1` or nothing
 //   end
 #ifndef THREADS_HOOKS_H
 #define THREADS_HOOKS_H
@@ -63,6 +63,7 @@ struct hook_operation {
     char name[HOOKS_NAME + 1];
     bool is_wake; // from the entry of the call in which another thread woke this one; `from`: those that try to
     unsigned record; // 1 + the number of the program's histogram: a value is what it records; 0: spans are values
+    bool has_until;  // the first argument of the functions `from` is a time of the program's clock until which they last
     unsigned begins, ends;
     uint32_t from[HOOKS_CALLS], to[HOOKS_CALLS];
 };
