@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from benchgate.base.cells import Cell, Lane, Placement, Window
 from benchgate.base.errors import OracleError, VerifyError
-from benchgate.base.runs import Ending, RawRun
+from benchgate.base.runs import Ending, RawRun, WorkerReport
 from benchgate.base.system.boots import ConsoleWords
 from benchgate.base.system.results import ResultDefinition
 from benchgate.base.void_rule import VoidRule
 from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.judge import run_files, verify, wire
 from benchgate.judge.checks import foreign
+from benchgate.judge.checks.transcript_checks import check_window
 from benchgate.judge.noise import Disturbance
 from benchgate.judge.oracles.oracle import ORACLES
 from benchgate.judge.run_files import RunFiles
@@ -536,6 +539,24 @@ def test_checksums_with_another_split_than_requested_are_refused(
 def test_an_idle_worker_may_start_and_end_in_one_tick(tmp_path: Path) -> None:
     text = altered(ONE, "worker1", end=field(ONE, "worker1", "start"))
     assert verify.verify(RunFiles(with_split(primes_run(tmp_path, text), "one")), PRIMES).work > 0
+
+
+@pytest.mark.parametrize(
+    ("values", "is_idle"), [({"items": 0, "sum": 0}, True), ({"items": 1, "sum": 0}, False), ({}, False)]
+)
+def test_one_that_came_too_late_for_any_work_may_start_and_end_in_one_tick(
+    values: dict[str, int], is_idle: bool
+) -> None:
+    """Where workers take their work as they go, it has no range."""
+    workers = (WorkerReport(0, 0, 0, 10, 30, {"items": 1, "sum": 7}), WorkerReport(1, 1, 1, 20, 20, values))
+    transcript: Any = SimpleNamespace(
+        reports=workers, work_start=10, work_end=30, total_start=5, total_end=40
+    )
+    if is_idle:
+        check_window(transcript)
+        return
+    with pytest.raises(VerifyError, match="worker 1 ended at 20, not after its start at 20"):
+        check_window(transcript)
 
 
 def test_a_worker_that_ends_before_its_start_is_refused(tmp_path: Path) -> None:

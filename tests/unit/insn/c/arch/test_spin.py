@@ -19,8 +19,12 @@ class Insn(ctypes.Structure):
 
 
 class Trail(ctypes.Structure):
-    _fields_ = (("end", ctypes.c_uint64), ("count", ctypes.c_size_t), ("insns", Insn * MOST),
-               ("counted", ctypes.c_int8 * MOST))
+    _fields_ = (
+        ("end", ctypes.c_uint64),
+        ("count", ctypes.c_size_t),
+        ("insns", Insn * MOST),
+        ("counted", ctypes.c_int8 * MOST),
+    )
 
 
 class Spin(ctypes.Structure):
