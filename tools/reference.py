@@ -21,6 +21,7 @@ from benchgate.base.gates import Verdict
 from benchgate.base.paths import data_root
 from benchgate.base.runs import RawRun, VerifiedRun
 from benchgate.base.workload import witness
+from benchgate.base.workload.operations import SLEEPER
 from benchgate.base.workload.witness import Promise
 from benchgate.base.workload.workloads import Workload
 from benchgate.base.yaml.keys import (
@@ -413,8 +414,19 @@ def witnesses() -> str:
     }
     names |= {f"{value}NAME": (str(unit), about) for value, (unit, about) in witness.FAMILIES.items()}
     names |= {f"away.HISTOGRAM.{value}": (str(unit), about) for value, (unit, about) in witness.AWAY.items()}
-    names["spans.HISTOGRAM.count"] = "a count", "what the machine measured for this histogram (`machine:`)"
-    names["spans.HISTOGRAM.FIGURE"] = "ns", "`sum`, `min` or `max` of it"
+    names["spans.NAME.count"] = "a count", "what the machine measured for this histogram or name (`machine:`)"
+    names["spans.NAME.FIGURE"] = "ns", "`sum`, `min` or `max` of it"
+    names["spans.NAME.pNN"] = (
+        "ns",
+        "of a name that is no histogram: the length that NN percent of its spans do not exceed",
+    )
+    names["spans.NAME.asked"] = (
+        "ns",
+        f"of the spans of `{SLEEPER}`: for how long these calls were to last, together, from the reading of "
+        "the clock before each",
+    )
+    names["each.spans.NAME.FIGURE"] = "as above", "of each thread at work, from the most to the least"
+    names |= {f"each.children.{name}": (str(unit), about) for name, (unit, about) in witness.CHILDREN.items()}
     names["spent.HISTOGRAM"] = "ns", "for how long the workers that report it were at work, together"
     rows = [(code(name), cell(unit), cell(about)) for name, (unit, about) in names.items()]
     seen = table(("the machine", "unit", "what it is"), rows)
@@ -427,7 +439,12 @@ def witnesses() -> str:
             "`printed.VALUE`, `most.VALUE`, `least.VALUE`",
             "of all workers together, the largest, the smallest",
         ),
-        ("`HISTOGRAM.FIGURE`", "`count`, `sum`, `min` or `max`; also as VALUE above"),
+        (
+            "`each.VALUE`",
+            "of each worker, from the most to the least: the claim holds for the first of all names, the "
+            "second and so on, because which thread a worker is need not be known",
+        ),
+        ("`HISTOGRAM.FIGURE`", "`count`, `sum`, `min` or `max`; also as VALUE above, but not of `each`"),
     )
     parts = [_promises_of(catalog.load_workload(name)) for name in catalog.names("workload")]
     return page(

@@ -40,7 +40,7 @@ PARTLY = """    pause_for(options->sleep_before);
 
 def _sleeps(how: str, *edits: tuple[str, str], file: str = "worker.h", **params: object) -> Trial:
     more = "".join(f"-{key}" for key in params)
-    return edited(f"sleeps-{how}{more}", "schbench", file, *edits, time_ns=60_000_000, **params)
+    return Trial(f"schbench-sleeps-{how}{more}", "schbench", {file: edits}, {"time_ns": 60_000_000, **params})
 
 
 A_TENTH_LESS = (PAUSE, PAUSE.replace("length", "length - length / 10"))
@@ -168,26 +168,14 @@ LOCKED = (
         "contend",
         "contend.c",
         (
-            "    if (is != 2)\n        is =",
-            "    static uint64_t spun[8];\n"
-            "    for (unsigned k = 0; k < 500 && __atomic_load_n(word, __ATOMIC_ACQUIRE) != 0; k++)\n"
-            f"        {WRITES}    if (is != 2)\n        is =",
+            "        port_wait(word, 2, 0);\n",
+            "    {\n        static uint64_t spun[8];\n"
+            "        for (unsigned k = 0; k < 250 && __atomic_load_n(word, __ATOMIC_ACQUIRE) == 2; k++)\n"
+            f"            {WRITES}        port_wait(word, 2, 0);\n    }}\n",
         ),
         takes=1000,
-        hold=500,
-    ),
-    edited(
-        "spins-and-writes-before",
-        "contend",
-        "contend.c",
-        (
-            "        contend_take(shared);\n        int over",
-            "        static uint64_t spun[8];\n"
-            "        for (unsigned k = 0; k < 500 && __atomic_load_n(&shared->park.is, __ATOMIC_ACQUIRE) != 0; k++)\n"
-            f"            {WRITES}        contend_take(shared);\n        int over",
-        ),
-        takes=1000,
-        hold=500,
+        hold=2000,
+        delay=100,
     ),
 )
 
@@ -201,7 +189,7 @@ YIELDS = (
             "    for (unsigned k = 0; k < 4 && __atomic_load_n(&halo->posted.is, __ATOMIC_ACQUIRE) < step + 1; k++)\n"
             "        port_yield();\n    bench_await(&halo->posted, step + 1);",
         ),
-        steps=16,
+        steps=60,
         rows=64,
     ),
     edited(
@@ -213,7 +201,7 @@ YIELDS = (
             "    for (unsigned k = 0; k < 4 && __atomic_load_n(&halo->posted.is, __ATOMIC_ACQUIRE) < step + 1; k++)\n"
             "        port_sleep_until(port_now() + 1000);\n    bench_await(&halo->posted, step + 1);",
         ),
-        steps=16,
+        steps=60,
         rows=64,
     ),
 )

@@ -10,6 +10,7 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.statistics.histogram import Histogram
 from benchgate.insn.counts import witnessed
 from benchgate.insn.log_reader import read_log
+from benchgate.insn.operations import AskedTimes, Children
 from tests.unit.insn.test_log_reader import COMPLETE
 
 LINES = """measured latency
@@ -173,5 +174,54 @@ def test_what_was_not_seen_is_not_zero(path: Path) -> None:
 def test_wrong_counts_of_returns_are_refused(path: Path, old: str, new: str) -> None:
     place = RETURNS.rindex(old)
     path.write_text(with_lines(RETURNS[:place] + new + RETURNS[place + len(old) :]), encoding="ascii")
+    with pytest.raises(VerifyError):
+        read_log(path)
+
+
+ASKED = (
+    LINES
+    + """asked latency 0 3 9000 8700
+asked latency 1 0 0 0
+children 0 4 2 7
+children 1 0 0 0
+"""
+)
+
+
+def test_what_threads_asked_for_and_made_is_read(path: Path) -> None:
+    path.write_text(with_lines(ASKED), encoding="ascii")
+    log = read_log(path)
+    assert [one.asked for one in log.operations["latency"]] == [
+        AskedTimes(3, 9000, 8700),
+        AskedTimes(0, 0, 0),
+    ]
+    assert log.children == (Children(4, 2, 7), Children(0, 0, 0))
+
+
+def test_an_earlier_log_says_nothing_of_them(path: Path) -> None:
+    path.write_text(with_lines(LINES), encoding="ascii")
+    log = read_log(path)
+    assert log.children == ()
+    assert [one.asked for one in log.operations["latency"]] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("asked latency 0 3 9000 8700", "asked latency 0 3 9000"),
+        ("asked latency 0 3 9000 8700", "asked latency 2 3 9000 8700"),
+        ("asked latency 0 3 9000 8700", "asked wakeup 0 3 9000 8700"),
+        ("asked latency 0 3 9000 8700", f"asked latency 0 3 {2**64} 8700"),
+        ("asked latency 1", "asked latency 0"),
+        ("children 0 4 2 7", "children 0 4 2"),
+        ("children 0 4 2 7", "children 0 4 5 7"),
+        ("children 0 4 2 7", "children 0 0 0 7"),
+        ("children 1 0", "children 0 0"),
+        ("children 1 0", "children 2 0"),
+    ],
+)
+def test_wrong_lines_of_what_they_asked_for_and_made_are_refused(path: Path, old: str, new: str) -> None:
+    assert ASKED.count(old) == 1
+    path.write_text(with_lines(ASKED.replace(old, new)), encoding="ascii")
     with pytest.raises(VerifyError):
         read_log(path)

@@ -281,11 +281,9 @@ def of_machine(name: str) -> Unit | None:
         return TIME
     if name.startswith((SPANS, f"{EACH}.{SPANS}")):
         return _unit_of_spans(name.removeprefix(f"{EACH}."))
-    if name.startswith(f"{EACH}.children."):
-        return CHILDREN[name.rpartition(".")[2]][0] if name.rpartition(".")[2] in CHILDREN else None
-    if name.startswith("away."):
-        parts = name.split(".")
-        return AWAY[parts[2]][0] if len(parts) == 3 and parts[2] in AWAY else None
+    if name.startswith(("away.", f"{EACH}.children.")):
+        parts, known = name.split("."), AWAY if name.startswith("away.") else CHILDREN
+        return known[parts[2]][0] if len(parts) == 3 and parts[2] in known else None
     plain = name.removeprefix("total.")
     if plain in MACHINE:
         return MACHINE[plain][0]

@@ -34,7 +34,8 @@ from benchgate.base.workload.witness import (
 )
 from benchgate.base.workload.workloads import Workload
 from benchgate.insn.counts import PROGRAMS
-from benchgate.judge.checks.witness_names import RunNames, UnseenError
+from benchgate.judge.checks.witness_names import RunNames
+from benchgate.judge.checks.witness_threads import UnseenError
 from benchgate.judge.run_files import RunFiles
 
 _USUAL = parse(f"{OUTSIDE} <= {PROGRAMS} / 10", lambda _: COUNT)

@@ -24,6 +24,7 @@ from benchgate.base.workload.witness import (
 from benchgate.base.workload.workloads import Workload
 from benchgate.insn.counts import CountedCpu, CountedSpan, Counts
 from benchgate.insn.log import ClockLog
+from benchgate.insn.operations import AskedTimes, Children, ThreadOperations
 from benchgate.judge.accounts.threads.worker_sleeps import WokenWait
 from benchgate.judge.checks import witness, witness_names
 from benchgate.judge.checks.thread_record import histogram_of
@@ -401,3 +402,80 @@ def test_a_turn_has_the_instructions_of_the_guests_processor(tmp_path: Path) -> 
     assert seen == "40 >= 40 (programs 40, turn 4, printed.done 10)"
     with pytest.raises(VerifyError, match=r"does not hold: 30 >= 40 \(programs 30, turn 4"):
         run.seen(counts=counts(programs=30))
+
+
+def threads(*of: tuple[int, int, int, int]) -> dict[str, Any]:
+    """Of each: how many sleeps of how many ns, and until when and since when they were asked for, as sums.
+    The guest's clock is 5000 ns ahead of the machine's."""
+    return {"operations": {"sleep": tuple(_thread(n, *one) for n, one in enumerate(of))}}
+
+
+def _thread(n: int, count: int, ns: int, until: int, since: int) -> ThreadOperations:
+    spans, asked = histogram_of([ns] * count), AskedTimes(count, until, since)
+    return ThreadOperations(n, None, spans, spans, end=9, started=-5000, ended=895_000, asked=asked)
+
+
+EACH = "  - {claim: each.spans.sleep.count >= 2 * each.done, because: x}\n"
+
+
+def test_each_worker_needs_a_thread_that_did_as_much(tmp_path: Path) -> None:
+    """They did 6 and 4. Which thread is which is not known, and another one may have done more."""
+    run = Run(EACH, tmp_path)
+    assert run.seen(**threads((8, 100, 0, 0), (12, 100, 0, 0))) == [
+        ("12 >= 12 (each.spans.sleep.count 12, each.done 6)", "")
+    ]
+    assert run.seen(**threads((8, 100, 0, 0), (90, 100, 0, 0), (12, 100, 0, 0)))[0][0]
+    for few in (((90, 100, 0, 0), (7, 100, 0, 0)), ((90, 100, 0, 0),), ((11, 100, 0, 0), (11, 100, 0, 0))):
+        with pytest.raises(VerifyError, match="the machine contradicts the guest"):
+            run.seen(**threads(*few))
+
+
+@pytest.mark.parametrize(
+    ("claim", "holds"),
+    [
+        ("spans.sleep.asked >= 5us * printed.done", True),
+        ("spans.sleep.asked >= 6us * printed.done", False),
+        ("each.spans.sleep.asked >= 5us * each.done", True),
+        ("each.spans.sleep.p20 >= 100ns * each.done", True),
+        ("each.spans.sleep.p20 >= 110ns * each.done", False),
+    ],
+)
+def test_sleeps_are_as_long_as_the_program_asked_for(tmp_path: Path, claim: str, holds: bool) -> None:
+    """Asked for: 6 sleeps of 6 us, and 4 of 5 us, by a clock that is 5 us ahead."""
+    run = Run(f"  - {{claim: {claim}, because: x}}\n", tmp_path)
+    known = threads(
+        (6, 640, 6 * (1000 + 5000 + 6000), 6 * 1000), (4, 480, 4 * (1000 + 5000 + 5000), 4 * 1000)
+    )
+    if not holds:
+        with pytest.raises(VerifyError, match="the machine contradicts the guest"):
+            run.seen(**known)
+    else:
+        assert run.seen(**known)[0][0]
+
+
+def test_children_of_each_worker(tmp_path: Path) -> None:
+    run = Run("  - {claim: each.children.alive >= each.done / 2, because: x}\n", tmp_path)
+    assert run.seen(children=(Children(9, 2, 1), Children(9, 3, 1)))[0][0]
+    with pytest.raises(VerifyError, match="1 >= 2"):
+        run.seen(children=(Children(9, 1, 1), Children(9, 3, 1)))
+    ((_, why),) = run.seen()
+    assert "says nothing of the threads that workers made" in why
+
+
+def test_an_old_log_does_not_know_what_each_thread_did(tmp_path: Path) -> None:
+    ((seen, why),) = Run(EACH, tmp_path).seen()
+    assert not seen
+    assert "the machine did not measure sleep" in why
+
+
+def test_a_limit_of_reads_is_not_held_against_what_the_kernel_read(tmp_path: Path) -> None:
+    """A machine with memory counts the accesses of all, where those of programs were not counted."""
+    run = Run("  - {claim: reads <= 10 * rounds, because: x}\n", tmp_path)
+    run.machine = SimpleNamespace(line=64)
+    books = SimpleNamespace(phases={"window": [SimpleNamespace(counts={"reads": 51})]})
+    ((_, why),) = run.seen(memory=books)
+    assert "counted of all programs and the kernel: reads" in why
+    least = Run("  - {claim: reads >= 20 * rounds, because: x}\n", tmp_path)
+    least.machine = run.machine
+    with pytest.raises(VerifyError, match="51 >= 100"):
+        least.seen(memory=books)

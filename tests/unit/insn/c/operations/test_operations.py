@@ -218,6 +218,7 @@ def test_a_span_is_from_one_call_to_another(tmp_path: Path) -> None:
         "buckets latency 0 outer 293:1",
         "spans wakeup 0 inner 0 0 0 0",
         "spans wakeup 0 outer 0 0 0 0",
+        "children 0 0 0 0",
     ]
 
 
@@ -802,3 +803,90 @@ def test_the_ticks_of_clocks_are_those_that_verdicts_allow_for() -> None:
         said = re.search(r"\.clock_step = (\d+),", c_file(f"{file}.c").read_text())
         assert said is not None
         assert int(said[1]) == arch.clock_step_ns
+
+
+# ---- what a worker asks for, and the threads that it makes
+
+SLEEP = OBSERVE.replace(
+    "operation latency\nfrom call 1\nfrom function 17000 17010\nto call 0\nto function 17020 17030\n",
+    "operation latency\nfrom function 17000 17010\nto function 17000 17010\nuntil 1\n",
+)
+EXITS = "hook put\nat 500\n", "hook exit\nat 700\nhook put\nat 500\n"
+
+
+def asked(seen: Guest) -> list[str]:
+    return [line for line in seen.report() if line.startswith("asked")]
+
+
+def asleep(folder: Path, change: tuple[str, str] = ("", "")) -> Guest:
+    seen = guest(folder, change, SLEEP)
+    seen.kernel(0x100, place(7))
+    seen.runs(7)
+    seen.mark(TOTAL_BEGIN)
+    seen.mark(WORK_BEGIN)
+    return seen
+
+
+def test_a_sleep_is_asked_for_from_the_reading_of_the_clock_before_it(tmp_path: Path) -> None:
+    """The program says until 5000 and 6000; it read its clock 10 ns before each call. After 30 us without a
+    reading, 10 us count as before the call: who lost its CPU there did not ask for so little."""
+    seen = asleep(tmp_path)
+    readings = []
+    for until, gap in ((5000, 10), (6000, 30_010)):
+        seen.reads_clock()
+        readings.append(seen.time[0])
+        seen.does(NOP, 0x17000, after=gap, args=(until,))
+        seen.does(RET, 0x17008, after=500)
+    ends(seen)
+    assert asked(seen) == [f"asked latency 0 2 11000 {readings[0] + 10 + readings[1] + 10_000}"]
+
+
+@pytest.mark.parametrize(
+    "change", [("(gap < SOON ? gap : SOON)", "gap"), ("asked->until += until", "asked->until += 1")]
+)
+def test_what_is_asked_for_has_a_meaning(tmp_path: Path, change: tuple[str, str]) -> None:
+    seen = asleep(tmp_path, change)
+    seen.reads_clock()
+    seen.does(NOP, 0x17000, after=30_000, args=(5000,))
+    seen.does(RET, 0x17008)
+    ends(seen)
+    assert asked(seen) != [f"asked latency 0 1 5000 {20 + 10 + 10_000}"]
+
+
+def with_children(folder: Path, change: tuple[str, str] = ("", "")) -> str:
+    """Thread 7 makes three in its work: two live at once, one of them makes three calls and the other ones
+    two each. What a thread that is not at work makes is nobody's."""
+    seen = guest(folder, change, OBSERVE.replace(*EXITS))
+    seen.kernel(0x100, place(6))
+    seen.kernel(0x100, place(7))
+    seen.runs(6)
+    seen.kernel(0x100, place(5))
+    seen.runs(7)
+    seen.mark(TOTAL_BEGIN)
+    seen.mark(WORK_BEGIN)
+    for together in ((8, 9), (10,)):
+        for child in together:
+            seen.kernel(0x100, place(child))
+        for child in together:
+            seen.runs(child)
+            for _ in range(3 if child == 9 else 2):
+                seen.calls(WRITE, 64)
+            seen.kernel(0x700)
+        seen.runs(7)
+    ends(seen)
+    return next(line for line in seen.report() if line.startswith("children"))
+
+
+def test_threads_that_a_worker_makes_are_counted(tmp_path: Path) -> None:
+    assert with_children(tmp_path) == "children 0 3 2 2"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("t->maker->alive--;", ""),
+        ("t->entered++;", ""),
+    ],
+)
+def test_of_the_threads_of_a_worker_each_part_counts(tmp_path: Path, change: tuple[str, str]) -> None:
+    assert with_children(tmp_path, change) != "children 0 3 2 2"
