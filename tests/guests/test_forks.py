@@ -20,6 +20,7 @@ import pytest
 
 from benchgate.base.exploration import Exploration, Strategy, usual
 from benchgate.base.runs import Ending, RawRun
+from benchgate.base.snapshots import read_record
 from benchgate.insn.log_reader import read_log
 from benchgate.run import guest, snapshot, templates
 from benchgate.run.argv import BootOptions
@@ -51,10 +52,12 @@ def nonce(seed: int) -> str:
     return f"{seed:016x}"
 
 
-def request_of(bench: Bench, folder: Path, seed: int, exploration: Exploration | None = None) -> RunRequest:
+def request_of(
+    bench: Bench, folder: Path, seed: int, exploration: Exploration | None = None, boot: int = 1
+) -> RunRequest:
     folder.mkdir()
-    boot = BootOptions(nonce(seed), seed=seed, boot=1, exploration=exploration)
-    return bench.bench.request(bench.planned, boot, folder)
+    options = BootOptions(nonce(seed), seed=seed, boot=boot, exploration=exploration)
+    return bench.bench.request(bench.planned, options, folder)
 
 
 def run(bench: Bench, folder: Path, seed: int, fork: Fork | None = None) -> RawRun:
@@ -125,6 +128,34 @@ def test_a_fork_executes_what_its_template_translated_after_the_first(
     assert rehearsed(tmp_path / "run1")[0] == 0
     had, needed = rehearsed(tmp_path / "run2")
     assert had > 0.9 * needed > 500
+
+
+@pytest.mark.parametrize(
+    ("word", "machine"),
+    [
+        ("kernel", "ideal"),
+        ("kernel", "desktop8"),
+        pytest.param("linux", "ideal", marks=pytest.mark.long),
+        pytest.param("linux", "desktop8", marks=pytest.mark.long),
+    ],
+)
+def test_one_template_serves_all_boots_and_workloads_of_a_system(
+    word: str, machine: str, tmp_path: Path, forks: Templates
+) -> None:
+    """Each fork has the memory, the devices, the caches, the time and the console of its own boot, and the
+    program and words of its own workload, and takes what others have rehearsed."""
+    had = {}
+    for number, (workload, boot) in enumerate((("primes", 1), ("checksum", 3), ("primes", 2), ("checksum", 1))):
+        bench = made(machine, word, workload_word=workload)
+        for name, fork in (("alone", None), ("forked", forks.fork)):
+            execute(request_of(bench, tmp_path / f"{name}{number}", 5, boot=boot), fork=fork)
+        require_equal(tmp_path / f"alone{number}", tmp_path / f"forked{number}")
+        record = read_record(tmp_path / f"forked{number}")
+        assert record.boot == boot
+        had[record.digest] = rehearsed(tmp_path / f"forked{number}")[0]
+    assert len(had) == 3
+    assert len(forks._known) == 1
+    assert sum(count > 500 for count in had.values()) >= 2
 
 
 def test_forks_look_only_at_their_own_places(kernel: Bench, tmp_path: Path, forks: Templates) -> None:

@@ -1,13 +1,18 @@
-// A template: a machine that was restored, has not begun, and is forked whenever the host asks. Each child goes on as
-// the machine itself would, with a seed, a folder, a console and sockets of its own.
+// A template: a machine that has no guest yet, or one that was restored and has not begun. It is forked whenever the host
+// asks. Each child goes on as a machine that was started by itself, with a seed, a folder, a console, sockets and files of
+// its own, and the host has it load its snapshot.
 //
-// The host sends one message for each child: "fork SEED MARK NUMBERS FOLDER" and descriptors. NUMBERS, such as
+// The host sends one message for each child: descriptors, and lines that end in a zero: "fork SEED MARK NUMBERS FOLDER";
+// "start TIME:BYTES" and "memory FOLDER", of its snapshot; and "file NAME PATH" for each file that its guest finds under
+// such a name in QEMU's fw_cfg device. NUMBERS, such as
 // 1:2:3, are the child's for all of them but the first, which is a socket that only the child has: it sends
 // "pid NUMBER" there, and then "ready" or "failed WHY". What the template itself refuses it answers there: "refused
 // WHY". With "can" in place of "fork" it forks nothing and answers "yes", or why it could not. The child is a child of
 // the template's parent and dies with it. A template ends when its socket is closed.
 #ifndef FORKS_H
 #define FORKS_H
+
+#include "clock.h"
 
 #include <stddef.h>
 #include <stdbool.h>
@@ -19,9 +24,15 @@
 // plugin's option `turn`, of this moment, or "-" if all rules stay.
 //
 // `socket`: where the host asks. `mark` stands in the command line, and in the words of the guest; each child has
-// another of the same length. `log`: the path of the template's log. `begins` is called in the child, when its log is open.
+// another of the same length. `log`: the path of the template's log. `begins` is called in the child, when its log is open,
+// and gives NULL or why it failed.
 // `goes_on`: the same, in a fork of a machine that had begun: it writes the header of its log.
-const char *forks_setup(int socket, const char *mark, const char *log, void (*begins)(uint64_t seed),
+struct forks_own {
+    uint64_t seed;
+    struct clock_moment start;
+    const char *snapshot; // its folder
+};
+const char *forks_setup(int socket, const char *mark, const char *log, const char *(*begins)(const struct forks_own *),
                         void (*goes_on)(void));
 int forks_socket(void); // -1: this is no template
 // In the main thread, while no guest runs and no lock is held: forks if the host has asked for it.
@@ -30,7 +41,5 @@ void forks_serve(void);
 void forks_stand(void);
 // In a fork, at its end: writes how much memory it shares with nobody.
 void forks_report(void);
-// QEMU has read a file.
-void forks_read(const char *path, char *content, size_t length);
 
 #endif
