@@ -21,6 +21,7 @@ import pytest
 from benchgate.base.exploration import Exploration, Strategy, usual
 from benchgate.base.runs import Ending, RawRun
 from benchgate.base.snapshots import read_record
+from benchgate.build.cache_storage import collect_temporaries
 from benchgate.insn.log_reader import read_log
 from benchgate.run import guest, snapshot, templates
 from benchgate.run.argv import BootOptions
@@ -238,7 +239,7 @@ def test_what_a_fork_shows_of_itself_is_its_own(kernel: Bench, tmp_path: Path, f
         assert os.getpgid(process.pid) == process.pid
         own, others = open_files(process.pid), open_files(template.pid)
         assert not {file for file in own & others if file.startswith(("pipe:", "socket:"))}
-        assert not any("benchgate-template" in file for file in own)
+        assert not any("/template/" in file for file in own)
 
 
 def open_files(pid: int) -> set[str]:
@@ -262,7 +263,7 @@ def log_links(pid: int) -> list[Path]:
     return [
         entry
         for entry in Path(f"/proc/{pid}/fd").iterdir()
-        if "/benchgate-template-" in str(entry.readlink()) and entry.readlink().name == "clock.log"
+        if "/template/" in str(entry.readlink()) and entry.readlink().name == "clock.log"
     ]
 
 
@@ -327,12 +328,16 @@ from tests.guests import test_forks, test_warm_starts
 forks = Templates(lambda _: None)
 with test_forks.standing(test_warm_starts.made("ideal", "kernel"), Path(sys.argv[1]), forks.fork) as running:
     running.go()
-    print("pids", running.child.pid, test_forks.template_of(forks).pid, flush=True)
+    template = test_forks.template_of(forks).pid
+    print("pids", running.child.pid, template, flush=True)
+    print("folder", test_forks.log_links(template)[0].readlink().parent, flush=True)
     sys.stdin.read()
 """
 
 
 def test_template_and_forks_die_with_a_session_that_is_killed(kernel: Bench, tmp_path: Path) -> None:
+    """Their processes at once; the template's folder is gone when another session makes one, or after
+    `benchgate cache gc`, and not while its session lives."""
     assert kernel.snapshot  # it is there
     words = [sys.executable, "-c", KILLED, str(tmp_path / "run")]
     with subprocess.Popen(
@@ -342,9 +347,15 @@ def test_template_and_forks_die_with_a_session_that_is_killed(kernel: Bench, tmp
         line = next(line for line in session.stdout if line.startswith("pids "))
         processes = [psutil.Process(int(pid)) for pid in line.split()[1:]]
         assert len(processes) == 2
+        folder = Path(next(line for line in session.stdout if line.startswith("folder ")).split()[1])
+        collect_temporaries()
+        assert folder.exists()
         session.kill()
         _, alive = psutil.wait_procs(processes, timeout=100)
         assert not alive
+    assert folder.exists()
+    collect_temporaries()
+    assert not folder.exists()
 
 
 def test_a_folder_that_cannot_be_written_loses_the_run_and_not_the_template(

@@ -15,7 +15,6 @@ import re
 import secrets
 import shutil
 import socket
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,6 +32,7 @@ from benchgate.base.files import write_json
 from benchgate.base.process import Child
 from benchgate.base.runs import BootSpec
 from benchgate.base.system.qemu import QMP_DESCRIPTOR
+from benchgate.build import cache
 from benchgate.insn.talk import TALK_DESCRIPTOR
 from benchgate.run.console import ConsoleLimits
 from benchgate.run.forked import FILE, ForkedGuest, ForkRefusal, answer, asked, born, request_text
@@ -131,7 +131,7 @@ def template_spec(spec: BootSpec, folder: Path, mark: str, own: Path, own_mark: 
     return replace(spec, argv=tuple(argv), words=renamed(spec.words))
 
 
-def _text(spec: BootSpec, seed: str, mark: str, folder: Path) -> str:
+def request_of(spec: BootSpec, seed: str, mark: str, folder: Path) -> str:
     """The request for a fork that is this run."""
     if spec.start is None:
         raise ValueError("only a run that starts from a snapshot is a fork")
@@ -203,7 +203,7 @@ class Templates:
     def _forked(
         self, key: str, spec: BootSpec, folder: Path, mark: str, descriptors: Mapping[int, int]
     ) -> Child:
-        text = _text(spec, plugin_option(spec, "seed"), mark, folder)
+        text = request_of(spec, plugin_option(spec, "seed"), mark, folder)
         with self._lock:
             try:
                 child = self._template(key, spec, folder, mark).fork(text, descriptors)
@@ -291,7 +291,7 @@ def begun(
 ) -> Iterator[tuple[RunningGuest, socket.socket]]:
     """A QEMU for this run that can be forked, stopped in a folder of its own, and where it is asked."""
     with ExitStack() as stack:
-        own = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="benchgate-template-")))
+        own = stack.enter_context(cache.scratch("template"))  # of a killed session, the next one removes it
         asks, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         stack.enter_context(asks)
         with theirs:
@@ -313,7 +313,7 @@ def _make(spec: BootSpec, folder: Path, mark: str) -> _Template:
         if _is_restored(spec):
             running.load()
         template = _Template(asks, stack)
-        text = _text(running.spec, "0", own_mark, running.folder)
+        text = request_of(running.spec, "0", own_mark, running.folder)
         template.check(text, (1, 2, QMP_DESCRIPTOR, TALK_DESCRIPTOR))
         template.stack = stack.pop_all()
         return template

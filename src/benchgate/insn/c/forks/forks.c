@@ -40,6 +40,7 @@ static const char *(*begins)(const struct forks_own *);
 static void (*goes_on)(void);
 static bool stands;
 static int waits = -1; // who waits until the machine stands
+
 struct request {
     int birth; // the child's socket
     struct forks_own own;
@@ -174,7 +175,7 @@ static int receive(struct request *r, char *text, size_t size, size_t *length) {
         _exit(0); // nobody will ask any more
     if (got < 0)
         return -1;
-    text[*length = (size_t)got] = 0;
+    text[*length = message.msg_flags & MSG_TRUNC ? 0 : (size_t)got] = 0; // a part of a request is none
     unsigned count = 0;
     for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c))
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
