@@ -29,10 +29,10 @@ _SOURCES = (
     *("memory_model.c", "memory_late.c", "memory_leave.c", "memory_wait.c", "memory_setup.c"),
     *("memory_books.c", "memory_cache.c", "memory_directory.c", "memory_queue.c", "memory_tlb.c"),
     *("memory_shape.c", "memory_keep.c", "libc.c", "tsc.c", "thunk.c", "pool.c", "talk.c", "typist.c"),
-    *("device_tree.c", "parking.c", "inherited.c", "forks.c", "given.c", "places.c", "rehearsal.c", "divert.c"),
+    *("device_tree.c", "parking.c", "inherited.c", "forks.c", "places.c", "rehearsal.c", "divert.c"),
     *("threads.c", "threads_guest.c", "threads_hooks.c", "threads_known.c", "threads_program.c"),
     *("threads_trail.c", "threads_stays.c", "threads_text.c", "tally.c", "polls.c"),
-    *("counts.c", "counts_spans.c", "callees.c", "layout.c"),
+    *("counts.c", "counts_spans.c", "callees.c", "layout.c", "given.c"),
     *("operations.c", "operators.c", "waits.c", "spans.c", "returns.c", "exchanges.c"),
 )
 FLAGS = (

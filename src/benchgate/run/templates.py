@@ -1,4 +1,4 @@
-"""QEMUs that are forked: each run is a fork of one, which is given what is its own, and not a QEMU of its own.
+"""QEMUs that are forked: each run is a fork of one, with what is given to it, and no QEMU of its own.
 
 `Templates` takes the spec, the folder and the mark of a run that starts from a snapshot; gives what makes its
 process (`Fork` in run/guest.py), or None for a run that must start by itself. A template is made when a run

@@ -42,7 +42,8 @@ def spec(folder: Path = ONE, mark: str = MARK, seed: int = 1, more: str = "", hi
 
 
 def from_other_boot(run: BootSpec) -> BootSpec:
-    argv = tuple(word.replace("start=7:9", "start=8:10").replace("/cache/1/", "/cache/2/") for word in run.argv)
+    words = (word.replace("start=7:9", "start=8:10") for word in run.argv)
+    argv = tuple(word.replace("/cache/1/", "/cache/2/") for word in words)
     return replace(run, argv=argv, start=GuestSnapshot(Path("/cache/2"), OTHER_BOOT))
 
 
