@@ -462,7 +462,5 @@ def test_a_file_that_is_not_as_written_is_refused(tmp_path: Path, old: str, new:
     library = built(tmp_path / "built")
     assert old in OBSERVE
     (tmp_path / "observe.txt").write_text(OBSERVE.replace(old, new))
-    said = library.threads_setup(
-        bytes(tmp_path / "threads.txt"), bytes(tmp_path / "observe.txt"), 2, False
-    )
+    said = library.threads_setup(bytes(tmp_path / "threads.txt"), bytes(tmp_path / "observe.txt"), 2, False)
     assert why in said.decode()
