@@ -194,6 +194,26 @@ def test_a_fork_is_stalled_as_its_own_exploration_says(
     assert lines(tmp_path / "forked1") != lines(tmp_path / "forked2")
 
 
+def test_a_qemu_that_does_not_let_its_files_be_replaced_is_not_forked(kernel: Bench, tmp_path: Path) -> None:
+    """The plugin looks for another function than QEMU's. The run starts by itself, and a line says why."""
+    told: list[str] = []
+    run(kernel, tmp_path / "alone", 1)
+    request = request_of(kernel, tmp_path / "run", 1)
+    shipped, ours = request.spec.environment["LD_PRELOAD"], tmp_path / "clock.so"
+    content = Path(shipped).read_bytes()
+    assert content.count(b"fw_cfg_modify_file\0") == 1
+    ours.write_bytes(content.replace(b"fw_cfg_modify_file\0", b"no_cfg_modify_file\0"))
+    argv = tuple(word.replace(shipped, str(ours)) for word in request.spec.argv)
+    environment = {**request.spec.environment, "LD_PRELOAD": str(ours)}
+    changed = replace(request.spec, argv=argv, environment=environment)
+    with contextlib.closing(Templates(told.append)) as every:
+        assert execute(replace(request, spec=changed), fork=every.fork).ending is Ending.DONE
+    assert not (tmp_path / "run" / FILE).exists()
+    assert len(told) == 1
+    assert "does not let the files be replaced" in told[0]
+    require_equal(tmp_path / "alone", tmp_path / "run")
+
+
 # ---- the state right after the fork
 
 
