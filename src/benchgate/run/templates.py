@@ -3,7 +3,7 @@
 `Templates` takes the spec, the folder and the mark of a run that starts from a snapshot; gives what makes its
 process (`Fork` in run/guest.py), or None for a run that must start by itself. A template is made when a run
 needs it, made again if it has died, and ends with `close`. A fork is a child of this process and dies with
-it. It is all that the QEMU of its command line would be (c/qemu/forks.h), so its run repeats digit for
+it. It is all that the QEMU of its command line would be (c/forks/forks.h), so its run repeats digit for
 digit without a template. Fails with BootError if no template can be made, or if it makes no fork.
 """
 
