@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,11 +23,14 @@ from benchgate.run import forked
 from benchgate.run.argv import BootOptions
 from benchgate.run.attempt import execute
 from benchgate.run.forked import Fork
+from benchgate.run.guest import CONVERSATION
 from benchgate.run.templates import Templates
 from benchgate.session import recordings
 from benchgate.session.mix_study.booter import MixBooter
 from tests.guests.test_forks import compared, forks, nonce, on, require_equal, run
-from tests.guests.test_warm_starts import Bench, made
+from tests.guests.test_warm_starts import Bench, made, prompt_files
+from tests.line.sessions import run_pytest
+from tests.line.test_prompt import TESTS
 from tests.machines import wait_until
 
 __all__ = ["forks"]
@@ -165,3 +169,31 @@ def test_a_mix_of_a_fork_is_that_of_the_run_that_starts_by_itself(tmp_path: Path
         assert lab.run(disk, tmp_path / "disk").reason == ""
     assert not (tmp_path / "disk" / forked.FILE).exists()
     assert "it has a network or disks" in told[-1]
+
+
+# ---- what is typed
+
+
+@pytest.mark.parametrize("machine", ["ideal", pytest.param("desktop8", marks=pytest.mark.long)])
+def test_a_kernel_at_its_prompt_forks_there(tmp_path: Path, machine: str) -> None:
+    """One template for all five boots. What is typed, and when, is that of the warm session; of its runs the
+    two whose memory is examined start by themselves."""
+    prompt_files(tmp_path)
+    (tmp_path / "test_typed.py").write_text(TESTS.replace(', "lined.yaml", "typing.yaml", "marked.yaml"', ""))
+    sessions = {}
+    for start in ("warm", "fork"):
+        words = ("--clock=insn", "--smp=2", f"--start={start}", f"--machine={machine}")
+        session = run_pytest(tmp_path, "test_typed.py", *words)
+        assert session.code == 0, session.output
+        sessions[start] = sorted((session.folder.resolve() / "runs").iterdir())
+    keys = []
+    for alone, forked_run in zip(sessions["warm"], sessions["fork"], strict=True):
+        require_equal(alone, forked_run)
+        both = [json.loads((one / CONVERSATION).read_text())["typed"] for one in (alone, forked_run)]
+        told = [[(typed["text"], typed["at"]) for typed in each] for each in both]
+        assert told[0] == told[1]
+        assert [text for text, _ in told[0]] == ["cpus\n", "primes 2 20001\n", "halt\n"]
+        if (forked_run / forked.FILE).exists():
+            keys.append(json.loads((forked_run / forked.FILE).read_text())["template"])
+    assert len(keys) == len(sessions["fork"]) - 2 == 4
+    assert len(set(keys)) == 1

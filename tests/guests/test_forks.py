@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -20,6 +21,8 @@ import pytest
 
 from benchgate.base.exploration import Exploration, Strategy, usual
 from benchgate.base.runs import Ending, RawRun
+from benchgate.base.snapshots import read_record
+from benchgate.build.cache_storage import collect_temporaries
 from benchgate.insn.log_reader import read_log
 from benchgate.run import guest, snapshot, templates
 from benchgate.run.argv import BootOptions
@@ -33,6 +36,8 @@ from tests.guests.test_warm_starts import Bench, made
 from tests.line.sessions import REPO
 
 AT_ONCE = 64
+OF_A_TEMPLATE = re.compile(r"/template/[0-9a-f]{32}\.tmp/")
+"""In the path of a file that is a template's own."""
 
 
 @pytest.fixture
@@ -51,10 +56,12 @@ def nonce(seed: int) -> str:
     return f"{seed:016x}"
 
 
-def request_of(bench: Bench, folder: Path, seed: int, exploration: Exploration | None = None) -> RunRequest:
+def request_of(
+    bench: Bench, folder: Path, seed: int, exploration: Exploration | None = None, boot: int = 1
+) -> RunRequest:
     folder.mkdir()
-    boot = BootOptions(nonce(seed), seed=seed, boot=1, exploration=exploration)
-    return bench.bench.request(bench.planned, boot, folder)
+    options = BootOptions(nonce(seed), seed=seed, boot=boot, exploration=exploration)
+    return bench.bench.request(bench.planned, options, folder)
 
 
 def run(bench: Bench, folder: Path, seed: int, fork: Fork | None = None) -> RawRun:
@@ -127,6 +134,35 @@ def test_a_fork_executes_what_its_template_translated_after_the_first(
     assert had > 0.9 * needed > 500
 
 
+@pytest.mark.parametrize(
+    ("word", "machine"),
+    [
+        ("kernel", "ideal"),
+        ("kernel", "desktop8"),
+        pytest.param("linux", "ideal", marks=pytest.mark.long),
+        pytest.param("linux", "desktop8", marks=pytest.mark.long),
+    ],
+)
+def test_one_template_serves_all_boots_and_workloads_of_a_system(
+    word: str, machine: str, tmp_path: Path, forks: Templates
+) -> None:
+    """Each fork has the memory, the devices, the caches, the time and the console of its own boot, and the
+    program and words of its own workload, and takes what others have rehearsed."""
+    had = {}
+    runs = (("primes", 1), ("checksum", 3), ("primes", 2), ("checksum", 1))
+    for number, (workload, boot) in enumerate(runs):
+        bench = made(machine, word, workload_word=workload)
+        for name, fork in (("alone", None), ("forked", forks.fork)):
+            execute(request_of(bench, tmp_path / f"{name}{number}", 5, boot=boot), fork=fork)
+        require_equal(tmp_path / f"alone{number}", tmp_path / f"forked{number}")
+        record = read_record(tmp_path / f"forked{number}")
+        assert record.boot == boot
+        had[record.digest] = rehearsed(tmp_path / f"forked{number}")[0]
+    assert len(had) == 3
+    assert len(forks._known) == 1
+    assert sum(count > 500 for count in had.values()) >= 2
+
+
 def test_forks_look_only_at_their_own_places(kernel: Bench, tmp_path: Path, forks: Templates) -> None:
     """Where an exploration may stall a CPU is part of the translated code, also of that for later forks."""
     sync = usual(Strategy.SYNC, 1, 2_000)
@@ -156,6 +192,26 @@ def test_a_fork_is_stalled_as_its_own_exploration_says(
         require_equal(tmp_path / f"alone{seed}", tmp_path / f"forked{seed}")
         assert any(line.startswith("delay ") for line in lines(tmp_path / f"forked{seed}"))
     assert lines(tmp_path / "forked1") != lines(tmp_path / "forked2")
+
+
+def test_a_qemu_that_does_not_let_its_files_be_replaced_is_not_forked(kernel: Bench, tmp_path: Path) -> None:
+    """The plugin looks for another function than QEMU's. The run starts by itself, and a line says why."""
+    told: list[str] = []
+    run(kernel, tmp_path / "alone", 1)
+    request = request_of(kernel, tmp_path / "run", 1)
+    shipped, ours = request.spec.environment["LD_PRELOAD"], tmp_path / "clock.so"
+    content = Path(shipped).read_bytes()
+    assert content.count(b"fw_cfg_modify_file\0") == 1
+    ours.write_bytes(content.replace(b"fw_cfg_modify_file\0", b"no_cfg_modify_file\0"))
+    argv = tuple(word.replace(shipped, str(ours)) for word in request.spec.argv)
+    environment = {**request.spec.environment, "LD_PRELOAD": str(ours)}
+    changed = replace(request.spec, argv=argv, environment=environment)
+    with contextlib.closing(Templates(told.append)) as every:
+        assert execute(replace(request, spec=changed), fork=every.fork).ending is Ending.DONE
+    assert not (tmp_path / "run" / FILE).exists()
+    assert len(told) == 1
+    assert "does not let the files be replaced" in told[0]
+    require_equal(tmp_path / "alone", tmp_path / "run")
 
 
 # ---- the state right after the fork
@@ -207,7 +263,7 @@ def test_what_a_fork_shows_of_itself_is_its_own(kernel: Bench, tmp_path: Path, f
         assert os.getpgid(process.pid) == process.pid
         own, others = open_files(process.pid), open_files(template.pid)
         assert not {file for file in own & others if file.startswith(("pipe:", "socket:"))}
-        assert not any("benchgate-template" in file for file in own)
+        assert not any(OF_A_TEMPLATE.search(file) for file in own)
 
 
 def open_files(pid: int) -> set[str]:
@@ -231,7 +287,7 @@ def log_links(pid: int) -> list[Path]:
     return [
         entry
         for entry in Path(f"/proc/{pid}/fd").iterdir()
-        if "/benchgate-template-" in str(entry.readlink()) and entry.readlink().name == "clock.log"
+        if OF_A_TEMPLATE.search(str(entry.readlink())) and entry.readlink().name == "clock.log"
     ]
 
 
@@ -296,12 +352,16 @@ from tests.guests import test_forks, test_warm_starts
 forks = Templates(lambda _: None)
 with test_forks.standing(test_warm_starts.made("ideal", "kernel"), Path(sys.argv[1]), forks.fork) as running:
     running.go()
-    print("pids", running.child.pid, test_forks.template_of(forks).pid, flush=True)
+    template = test_forks.template_of(forks).pid
+    print("pids", running.child.pid, template, flush=True)
+    print("folder", test_forks.log_links(template)[0].readlink().parent, flush=True)
     sys.stdin.read()
 """
 
 
 def test_template_and_forks_die_with_a_session_that_is_killed(kernel: Bench, tmp_path: Path) -> None:
+    """Their processes at once; the template's folder is gone when another session makes one, or after
+    `benchgate cache gc`, and not while its session lives."""
     assert kernel.snapshot  # it is there
     words = [sys.executable, "-c", KILLED, str(tmp_path / "run")]
     with subprocess.Popen(
@@ -311,9 +371,14 @@ def test_template_and_forks_die_with_a_session_that_is_killed(kernel: Bench, tmp
         line = next(line for line in session.stdout if line.startswith("pids "))
         processes = [psutil.Process(int(pid)) for pid in line.split()[1:]]
         assert len(processes) == 2
+        folder = Path(next(line for line in session.stdout if line.startswith("folder ")).split()[1])
+        collect_temporaries()
+        assert folder.exists()
         session.kill()
         _, alive = psutil.wait_procs(processes, timeout=100)
         assert not alive
+    collect_temporaries()
+    assert not folder.exists()
 
 
 def test_a_folder_that_cannot_be_written_loses_the_run_and_not_the_template(

@@ -171,7 +171,7 @@ class Task:
     words: _Text = ""
     """The words of its kernel command line, if they come after its start."""
     forks: bool = False
-    """Whether it may be a fork of a QEMU that has loaded the snapshot (run/templates.py)."""
+    """Whether it may be a fork of a template (run/templates.py)."""
     lane: Lane = Lane.INSN
     pins: Annotated[tuple[int, ...], Size(0, MOST_WORDS)] = ()
     """The worker's CPUs, for a run in wall time."""

@@ -32,7 +32,7 @@ _SOURCES = (
     *("device_tree.c", "parking.c", "inherited.c", "kept_back.c", "forks.c", "places.c", "rehearsal.c"),
     *("threads.c", "threads_guest.c", "threads_hooks.c", "threads_known.c", "threads_program.c"),
     *("threads_trail.c", "threads_stays.c", "threads_text.c", "tally.c", "polls.c"),
-    *("counts.c", "counts_spans.c", "callees.c", "layout.c", "divert.c"),
+    *("counts.c", "counts_spans.c", "callees.c", "layout.c", "divert.c", "given.c"),
     *("operations.c", "operators.c", "operators_waits.c", "spans.c", "returns.c", "exchanges.c"),
 )
 FLAGS = (

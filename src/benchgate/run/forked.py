@@ -34,6 +34,8 @@ class ForkedGuest:
 
     make: Callable[[Mapping[int, int]], Child]
     """Makes the child, with these descriptors; to be called as process.start."""
+    is_restored: bool
+    """Whether its snapshot is loaded; else it is to be loaded into the child."""
     go_on: Callable[[], None] | None = None
     """Lets the guest of a machine go on that had begun; None: it has not begun, and waits for QMP."""
 
@@ -54,9 +56,9 @@ def private_kib(folder: Path) -> int | None:
     return int(found[1]) if found else None
 
 
-def request_text(rules: str, mark: str, folder: Path) -> str:
-    """What is asked after the first word. `rules`: a seed (c/forks/forks.h)."""
-    return f"{rules} {mark} {{numbers}} {folder}"
+def request_text(rules: str, mark: str, folder: Path, *more: str) -> str:
+    """What is asked after the first word. `rules`: a seed, with `more` lines (c/forks/forks.h)."""
+    return "\0".join((f"{rules} {mark} {{numbers}} {folder}", *more))
 
 
 @contextmanager

@@ -88,6 +88,8 @@ class RunningGuest:
     """The host's count of its memory use; None unless its spec asks for it."""
     is_fork: bool = False
     """Whether it is a fork of another QEMU."""
+    is_restored: bool = False
+    """Whether its snapshot is loaded already."""
     go_on: Callable[[], None] | None = None
     """How the guest goes on, if it had begun before the fork; then nothing is sent to QEMU."""
     kept_memory: KeptMemory | None = None
@@ -142,8 +144,9 @@ class RunningGuest:
 
     def load(self) -> None:
         """Loads the snapshot, of a guest that starts from one."""
-        if self.spec.start is not None and not self.is_fork:
+        if self.spec.start is not None and not self.is_restored:
             snapshot.load(self.qmp, self.spec.start)
+            self.is_restored = True
 
     def begin_when_continued(self, seconds: float) -> None:
         """A debugger continues the guest, for which it may take so long."""
@@ -312,6 +315,7 @@ def started(  # noqa: PLR0913 - keyword arguments
         go_on = None if forked is None else forked.go_on
         guest = RunningGuest(child, streams.console, streams.log, qmp, folder, spec, None if go_on else talk)
         guest.kept_memory, guest.is_fork, guest.go_on = kept, forked is not None, go_on
+        guest.is_restored = forked is not None and forked.is_restored
         stack.callback(keep_samples, folder, guest.samples)
         if spec.counts_memory:
             guest.memory = MemoryUse(child.pid, spec.pins, mark)

@@ -99,7 +99,7 @@ class Standstill:
     def fork(self, spec: BootSpec, folder: Path, mark: str) -> ForkedGuest:
         """What run/guest.py calls for a child."""
         birth = _Birth(self, spec, folder, mark)
-        return ForkedGuest(birth.make, birth.go_on)
+        return ForkedGuest(birth.make, is_restored=True, go_on=birth.go_on)
 
 
 @dataclass

@@ -1,9 +1,9 @@
-"""QEMUs that have loaded a snapshot and are forked: each run is a fork of one, and not a QEMU of its own.
+"""QEMUs that are forked: each run is a fork of one, with what is given to it, and no QEMU of its own.
 
 `Templates` takes the spec, the folder and the mark of a run that starts from a snapshot; gives what makes its
 process (`Fork` in run/guest.py), or None for a run that must start by itself. A template is made when a run
 needs it, made again if it has died, and ends with `close`. A fork is a child of this process and dies with
-it. It is all that the QEMU of its command line would be (c/qemu/forks.h), so its run repeats digit for
+it. It is all that the QEMU of its command line would be (c/forks/forks.h), so its run repeats digit for
 digit without a template. Fails with BootError if no template can be made, or if it makes no fork.
 """
 
@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import secrets
 import shutil
 import socket
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -32,6 +32,7 @@ from benchgate.base.files import write_json
 from benchgate.base.process import Child
 from benchgate.base.runs import BootSpec
 from benchgate.base.system.qemu import QMP_DESCRIPTOR
+from benchgate.build import cache
 from benchgate.insn.talk import TALK_DESCRIPTOR
 from benchgate.run.console import ConsoleLimits
 from benchgate.run.forked import FILE, ForkedGuest, ForkRefusal, answer, asked, born, request_text
@@ -72,6 +73,21 @@ def plugin_option(spec: BootSpec, name: str) -> str:
     return next((word.removeprefix(f"{name}=") for word in words if word.startswith(f"{name}=")), "")
 
 
+_GIVEN = re.compile(r"name=(opt/benchgate/\w+),file=(.*)")
+
+
+def _files(argv: tuple[str, ...]) -> dict[str, str]:
+    """The files that a fork's guest is given after the fork, by their names in QEMU's fw_cfg device."""
+    found = filter(None, map(_GIVEN.fullmatch, argv))
+    return {match[1]: match[2].replace(",,", ",") for match in found}
+
+
+def _is_restored(spec: BootSpec) -> bool:
+    """Whether the template of such runs has loaded their snapshot: an exploration has one for all its runs.
+    Other sessions have several boots, of which each fork loads its own."""
+    return spec.exploration is not None
+
+
 def _meets(spec: BootSpec) -> str:
     """The instructions at which its vCPUs may be stalled are in the code that a template has translated."""
     if spec.exploration is None:
@@ -82,15 +98,24 @@ def _meets(spec: BootSpec) -> str:
 
 def key_of(spec: BootSpec, folder: Path, mark: str) -> str:
     """All runs with this key are forks of one template: they differ in what is given after the fork."""
+    if spec.start is None:
+        raise ValueError("only a run that starts from a snapshot is a fork")
     place, plugin = plugin_word(spec.argv)
-    options = [word for word in plugin.split(",") if not word.startswith("seed=")]
-    argv = (*spec.argv[:place], ",".join(options), *spec.argv[place + 1 :])
+    options = [word for word in plugin.split(",") if not word.startswith(("seed=", "start="))]
+    argv = [_GIVEN.sub(r"name=\1", word) for word in spec.argv]
+    argv[place] = ",".join(options)
     parts = [*argv, "environment", *(f"{name}={value}" for name, value in sorted(spec.environment.items()))]
-    parts += [spec.shape, spec.words, str(spec.host_cpus), _meets(spec)]
-    parts += ["" if spec.start is None else spec.start.record.digest]
+    parts += [spec.shape, str(spec.host_cpus), _meets(spec)]
+    boot = spec.start.record
+    same = {name: text for name, text in boot.inputs.items() if name not in ("boot", "words")}
+    parts += [f"{name} {text}" for name, text in sorted(same.items())]
+    parts += [boot.digest if _is_restored(spec) else ""]
     if observed := plugin_option(spec, _OBSERVED):
         parts.append(Path(observed).read_text(encoding="ascii"))
     text = "\0".join(parts).replace(str(folder), "{run}").replace(mark, "{mark}")
+    text = text.replace(str(spec.start.folder), "{snapshot}")
+    for name, path in spec.uses.files.items() if spec.uses else ():
+        text = text.replace(str(path), f"{{{name}}}") if f"file {name}" in same else text  # known by content
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -104,6 +129,15 @@ def template_spec(spec: BootSpec, folder: Path, mark: str, own: Path, own_mark: 
     argv = [renamed(word) for word in spec.argv]
     argv[place] = f"{renamed(plugin)},forks={SOCKET},mark={own_mark}"
     return replace(spec, argv=tuple(argv), words=renamed(spec.words))
+
+
+def request_of(spec: BootSpec, seed: str, mark: str, folder: Path) -> str:
+    """The request for a fork that is this run."""
+    if spec.start is None:
+        raise ValueError("only a run that starts from a snapshot is a fork")
+    files = (f"file {name} {path}" for name, path in _files(spec.argv).items())
+    start = f"start {plugin_option(spec, 'start')}"
+    return request_text(seed, mark, folder, start, f"memory {spec.start.folder}", *files)
 
 
 @dataclass(eq=False)
@@ -153,7 +187,8 @@ class Templates:
 
     def fork(self, spec: BootSpec, folder: Path, mark: str) -> ForkedGuest | None:
         """What run/guest.py calls."""
-        why, key = why_not(spec), key_of(spec, folder, mark)
+        why = why_not(spec)
+        key = "" if why else key_of(spec, folder, mark)
         with self._lock:
             if not why:
                 try:
@@ -163,12 +198,12 @@ class Templates:
             if why:
                 self._tell(why)
                 return None
-        return ForkedGuest(partial(self._forked, key, spec, folder, mark))
+        return ForkedGuest(partial(self._forked, key, spec, folder, mark), _is_restored(spec))
 
     def _forked(
         self, key: str, spec: BootSpec, folder: Path, mark: str, descriptors: Mapping[int, int]
     ) -> Child:
-        text = request_text(plugin_option(spec, "seed"), mark, folder)
+        text = request_of(spec, plugin_option(spec, "seed"), mark, folder)
         with self._lock:
             try:
                 child = self._template(key, spec, folder, mark).fork(text, descriptors)
@@ -256,7 +291,7 @@ def begun(
 ) -> Iterator[tuple[RunningGuest, socket.socket]]:
     """A QEMU for this run that can be forked, stopped in a folder of its own, and where it is asked."""
     with ExitStack() as stack:
-        own = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="benchgate-template-")))
+        own = stack.enter_context(cache.scratch("template"))  # of a killed session, the next one removes it
         asks, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         stack.enter_context(asks)
         with theirs:
@@ -275,9 +310,10 @@ def _make(spec: BootSpec, folder: Path, mark: str) -> _Template:
     own_mark = secrets.token_hex(len(mark))[: len(mark)]
     with ExitStack() as stack:
         running, asks = stack.enter_context(begun(spec, folder, mark, own_mark))
-        running.load()
+        if _is_restored(spec):
+            running.load()
         template = _Template(asks, stack)
-        text = request_text("0", own_mark, running.folder)
+        text = request_of(running.spec, "0", own_mark, running.folder)
         template.check(text, (1, 2, QMP_DESCRIPTOR, TALK_DESCRIPTOR))
         template.stack = stack.pop_all()
         return template

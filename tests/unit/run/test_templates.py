@@ -9,43 +9,86 @@ import pytest
 
 from benchgate.base.cells import Lane
 from benchgate.base.exploration import Strategy, usual
-from benchgate.base.runs import BootSpec, Deadlines
+from benchgate.base.runs import BootSpec, Deadlines, Uses
 from benchgate.base.snapshots import GuestSnapshot, SnapshotRecord
 from benchgate.base.system.machines import MemoryRange
-from benchgate.run.templates import key_of, template_spec, why_not
+from benchgate.base.system.qemu import Qemu
+from benchgate.run.templates import key_of, request_of, template_spec, why_not
 
 ONE, OTHER = Path("/s/runs/1"), Path("/s/runs/22")
 MARK, ANOTHER = "0123456789abcdef", "fedcba9876543210"
 
 
+SAME = {"file kernel": "dd", "boot": "1", "words": "seed=1"}
+BOOT = SnapshotRecord(7, 9, 1, {"ram": "aa"}, SAME)
+OTHER_BOOT = SnapshotRecord(8, 10, 2, {"ram": "bb"}, {**SAME, "boot": "2", "words": "seed=2"})
+
+
 def spec(folder: Path = ONE, mark: str = MARK, seed: int = 1, more: str = "", hi: int = 20) -> BootSpec:
     plugin = f"/clock.so,out={folder}/clock.log,seed={seed},quantum=5000,start=7:9{more}"
+    words = ("-fw_cfg", f"name=opt/benchgate/words,file={folder}/words")
+    program = ("-fw_cfg", f"name=opt/benchgate/files,file=/cache/,,{hi}")
+    memory = ("-object", "memory-backend-file,mem-path=/cache/1/ram")
     return BootSpec(
-        argv=("qemu", "-name", f"guest={mark}", "-fw_cfg", f"file={folder}/words", "-plugin", plugin, "-S"),
+        argv=("qemu", "-name", f"guest={mark}", *memory, *words, *program, "-plugin", plugin, "-S"),
         environment={"LD_PRELOAD": "/clock.so"},
         lane=Lane.INSN,
         cpus=2,
         pins=(),
         deadlines=Deadlines(1, 1),
-        start=GuestSnapshot(Path("/cache/1"), SnapshotRecord(7, 9, 1, {"ram": "aa"}, {})),
+        start=GuestSnapshot(Path("/cache/1"), BOOT),
         words=f"bench.nonce={mark} bench.hi={hi}",
     )
 
 
+def from_other_boot(run: BootSpec) -> BootSpec:
+    words = (word.replace("start=7:9", "start=8:10") for word in run.argv)
+    argv = tuple(word.replace("/cache/1/", "/cache/2/") for word in words)
+    return replace(run, argv=argv, start=GuestSnapshot(Path("/cache/2"), OTHER_BOOT))
+
+
 def test_runs_that_differ_in_what_is_given_after_the_fork_share_a_template() -> None:
-    assert key_of(spec(), ONE, MARK) == key_of(spec(OTHER, ANOTHER, seed=12345), OTHER, ANOTHER)
+    same = key_of(spec(), ONE, MARK)
+    assert key_of(spec(OTHER, ANOTHER, seed=12345, hi=21), OTHER, ANOTHER) == same
+    assert key_of(from_other_boot(spec()), ONE, MARK) == same
+
+
+def test_explorations_have_one_boot_and_its_template_has_loaded_it() -> None:
+    explored = replace(spec(), exploration=usual(Strategy.SYNC, 1))
+    assert key_of(from_other_boot(explored), ONE, MARK) != key_of(explored, ONE, MARK)
+
+
+@pytest.mark.parametrize(("digest", "is_same"), [("dd", True), ("ee", False)])
+def test_files_of_the_boot_are_known_by_their_content(digest: str, is_same: bool) -> None:
+    qemu = Qemu.__new__(Qemu)
+    keys = set()
+    for path, content in (("/cache/a/warm.elf", "dd"), ("/cache/b/warm.elf", digest)):
+        one = spec()
+        start = GuestSnapshot(Path("/cache/1"), replace(BOOT, inputs={"file kernel": content}))
+        uses = Uses(qemu, None, {"kernel": Path(path)})
+        keys.add(key_of(replace(one, argv=(*one.argv, "-kernel", path), start=start, uses=uses), ONE, MARK))
+    assert len(keys) == 1 + (not is_same)
+
+
+def test_a_request_has_all_that_is_the_fork_s_own() -> None:
+    assert request_of(spec(), "5", MARK, ONE).split("\0") == [
+        f"5 {MARK} {{numbers}} {ONE}",
+        "start 7:9",
+        "memory /cache/1",
+        f"file opt/benchgate/words {ONE}/words",
+        "file opt/benchgate/files /cache/,20",
+    ]
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        spec(hi=21),
         spec(more=",patience=61"),
         replace(spec(), environment={}),
         replace(spec(), shape="shape"),
         replace(spec(), host_cpus=(1,)),
         replace(spec(), exploration=usual(Strategy.SYNC, 1)),
-        replace(spec(), start=GuestSnapshot(Path("/cache/1"), SnapshotRecord(7, 9, 1, {"ram": "bb"}, {}))),
+        replace(spec(), start=GuestSnapshot(Path("/cache/1"), replace(BOOT, inputs={**SAME, "qemu": "11"}))),
     ],
 )
 def test_other_runs_do_not(other: BootSpec) -> None:
@@ -77,7 +120,7 @@ def test_a_template_has_a_folder_and_a_mark_of_its_own_and_a_socket() -> None:
     assert not [word for word in (*made.argv, made.words) if MARK in word or "/s/runs" in word]
     plugin = "/clock.so,out=/tmp/template/clock.log,seed=1,quantum=5000,start=7:9"
     assert made.argv[-2] == f"{plugin},forks=5,mark={ANOTHER}"
-    assert made.argv[4] == "file=/tmp/template/words"
+    assert "name=opt/benchgate/words,file=/tmp/template/words" in made.argv
     assert made.words == f"bench.nonce={ANOTHER} bench.hi=20"
 
 

@@ -71,11 +71,12 @@ const char *access_setup(const struct access_options *o, unsigned vcpus, bool *i
     access_books_setup(vcpus, o->whole);
     if (charges)
         access_fetch_setup();
-    why = o->caches && o->restored ? memory_take_back(access_memory, o->caches) : NULL;
-    if (why)
-        return why;
-    kept = o->restored ? NULL : o->caches;
+    kept = o->caches;
     return o->sharing ? record_moves(o, vcpus) : NULL;
+}
+
+const char *access_restore(const char *caches) {
+    return memory_take_back(access_memory, caches);
 }
 
 bool access_charges(void) {
@@ -385,6 +386,11 @@ const char *access_setup(const struct access_options *o, unsigned vcpus, bool *i
     return o->machine || o->order != ACCESS_UNSAID
                ? "a machine with a memory system needs QEMU 9.1 or newer (plugin API 3)"
                : NULL;
+}
+
+const char *access_restore(const char *caches) {
+    (void)caches;
+    return NULL;
 }
 
 bool access_charges(void) {

@@ -20,12 +20,13 @@ struct access_options {
     bool filter; // keeps translations of addresses; without it each is looked up, for tests
     const char *sharing; // the file for the lines that move (sharing.h), or NULL
     bool whole;  // the guest has no marks, so the run is the window
-    const char *caches; // the file for the state of the memory system at a snapshot, or NULL
-    bool restored;      // the guest starts from that snapshot, and the file is read; else it is written
+    const char *caches; // the file that gets the state of the memory system at a snapshot, or NULL
 };
 
 // Gives NULL, or why it failed. `strict` tells whether the order is strict.
 const char *access_setup(const struct access_options *options, unsigned vcpus, bool *strict);
+// The guest begins where a snapshot was taken: the same file has the state of its memory system. Gives as above.
+const char *access_restore(const char *caches);
 const char *access_name(void); // of the machine with a memory system; NULL: there is none
 bool access_charges(void);     // there is one
 

@@ -31,8 +31,9 @@ const char *clock_carries(const char *way); // how the vCPUs are run, as carrier
 void clock_setup(const struct clock_options *options);
 bool clock_started(void); // the guest has executed an instruction, or a restored one is complete
 void clock_pause(void);   // every vCPU is halted; the host takes a snapshot
-// The machine was restored and has not begun: all chance comes from another seed. Gives the reason why it cannot.
-const char *clock_reseed(uint64_t seed);
+// The machine has not begun: all chance comes from another seed, and a guest is restored that begins at another moment.
+// Gives the reason why it cannot.
+const char *clock_restart(uint64_t seed, struct clock_moment start);
 // From the first moment at or after `at` at which all stand still, these rules apply; 0: as before.
 struct clock_turn {
     uint64_t at, seed, quantum, fine, rush;

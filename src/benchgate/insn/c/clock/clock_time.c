@@ -278,11 +278,13 @@ void clock_level(unsigned c) {
 }
 
 // What a thread was shown depends on the seed.
-const char *clock_reseed(uint64_t seed) {
+const char *clock_restart(uint64_t seed, struct clock_moment start) {
     if (clock_guest_started || atomic_load(&shown))
         return "the machine has begun, or has read its clock";
     clock_lock();
-    lockstep_reseed(&clock_machine, clock_options.rules.seed = seed);
+    uint64_t moved = start.time - clock_options.start.time;
+    clock_options.start = start;
+    lockstep_restart(&clock_machine, clock_options.rules.seed = seed, moved);
     for (unsigned c = 0; c < clock_machine.count; c++) {
         clock_vcpus[c].time = clock_machine.vcpu[c].time;
         clock_set_budget(c, 0);

@@ -27,12 +27,16 @@ static uint64_t skew(const struct lockstep *m, unsigned c) {
     return m->rules.seed ? chance(m, 1, 0, c) % m->rules.quantum : 0;
 }
 
-void lockstep_reseed(struct lockstep *m, uint64_t seed) {
+void lockstep_restart(struct lockstep *m, uint64_t seed, uint64_t moved) {
     for (unsigned c = 0; c < m->count; c++)
         m->vcpu[c].time -= skew(m, c);
     m->rules.seed = seed;
-    for (unsigned c = 0; c < m->count; c++)
-        m->vcpu[c].until = m->vcpu[c].waits_since = m->vcpu[c].time += skew(m, c);
+    m->now += moved;
+    for (unsigned c = 0; c < m->count; c++) {
+        struct lockstep_vcpu *v = &m->vcpu[c];
+        v->until = v->waits_since = v->time += moved + skew(m, c);
+        v->halted += moved;
+    }
     m->met = 0;
     for (unsigned c = 0; c < m->count; c++)
         lockstep_meet(m, m->vcpu[c].time);

@@ -113,8 +113,8 @@ struct lockstep_grants {
 void lockstep_init(struct lockstep *m, const struct lockstep_rules *rules, uint64_t now);
 // A vCPU's thread has started. The vCPU counts as running, with an empty grant.
 void lockstep_appear(struct lockstep *m, unsigned c);
-// All chance comes from another seed, of a machine that has not begun.
-void lockstep_reseed(struct lockstep *m, uint64_t seed);
+// Of a machine that has not begun: all chance comes from another seed, and it begins so much later (modulo 2^64).
+void lockstep_restart(struct lockstep *m, uint64_t seed, uint64_t moved);
 // The vCPU reached its limit, or passed it by less than a block, at its own time `time`.
 void lockstep_arrive(struct lockstep *m, unsigned c, uint64_t time, enum lockstep_spin spins);
 void lockstep_halt(struct lockstep *m, unsigned c, uint64_t time);

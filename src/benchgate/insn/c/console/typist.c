@@ -24,11 +24,12 @@
 
 static struct talk talk;
 static int host = -1, keys = -1;
+static void (*begins)(void);
 static bool told;           // the host knows of the stop that lasts
 static _Atomic bool dozing; // the main loop does not expect the guest to print
 static _Atomic bool noted;  // it knows that the guest has printed too much since its last stop
 
-const char *typist_setup(int socket, struct clock_moment start) {
+const char *typist_setup(int socket, struct clock_moment start, void (*called)(void)) {
     int ends[2];
     if (fcntl(socket, F_SETFD, FD_CLOEXEC) != 0)
         return "the descriptor of option talk is not open";
@@ -37,8 +38,13 @@ const char *typist_setup(int socket, struct clock_moment start) {
     close(ends[0]);
     keys = ends[1];
     host = socket;
-    talk_begin(&talk, start.bytes, start.time);
+    begins = called;
+    typist_restart(start);
     return NULL;
+}
+
+void typist_restart(struct clock_moment start) {
+    talk_begin(&talk, start.bytes, start.time);
 }
 
 void typist_begin(void) {
@@ -51,6 +57,7 @@ void typist_begin(void) {
     if (size != 5 || memcmp(text, "begin", 5) != 0)
         journal_refuse("the host sent an invalid message to a guest that is paused");
     talk.state = TALK_STOPPED;
+    begins();
     clock_begin();
 }
 

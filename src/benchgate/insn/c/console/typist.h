@@ -10,8 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// `start`: where a restored guest begins. NULL, or why nothing can be typed.
-const char *typist_setup(int socket, struct clock_moment start);
+// `start`: where a restored guest begins; `begins` is called then. NULL, or why nothing can be typed.
+const char *typist_setup(int socket, struct clock_moment start, void (*begins)(void));
+void typist_restart(struct clock_moment start); // it begins elsewhere
 // In the main thread, before the guest has started or while it is paused: the host may let it begin.
 void typist_begin(void);
 void typist_heard(void);              // the guest has printed; in the thread that printed

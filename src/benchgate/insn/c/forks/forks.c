@@ -4,6 +4,8 @@
 #include "carrier.h"
 #include "clock.h"
 #include "delays.h"
+#include "divert.h"
+#include "given.h"
 #include "inherited.h"
 #include "journal.h"
 #include "kept_back.h"
@@ -27,36 +29,32 @@
 
 #define MOST_PATH 400
 #define MOST_MARK 64
-#define MOST_READ 4
-#define WORDS "/words"
+#define MOST_FILES 4
 #define PATIENCE 10000 // looks, a ms apart, until the vCPUs are at rest
 
 static int host = -1;
 static char mark[MOST_MARK + 1], folder[MOST_PATH];
 static char own[MOST_PATH]; // a fork's folder
 static char log_path[MOST_PATH];
-static void (*begins)(uint64_t seed);
+static const char *(*begins)(const struct forks_own *);
 static void (*goes_on)(void);
 static bool stands;
 static int waits = -1; // who waits until the machine stands
-static struct {
-    char *content;
-    size_t length;
-} words[MOST_READ];
-static unsigned reads;
 
 struct request {
     int birth; // the child's socket
-    uint64_t seed;
+    struct forks_own own;
     struct clock_turn turn; // at: 0, no rule changes
     bool asks; // whether it could be forked
     char mark[MOST_MARK + 1], folder[MOST_PATH];
+    unsigned files;
+    const char *name[MOST_FILES], *path[MOST_FILES]; // in the request's text
     struct inherited_given given;
     int attached[INHERITED_MOST + 1]; // all descriptors that came; the first is `birth`
 };
 
-const char *forks_setup(int socket, const char *given, const char *path, void (*called)(uint64_t),
-                        void (*called_later)(void)) {
+const char *forks_setup(int socket, const char *given, const char *path,
+                        const char *(*called)(const struct forks_own *), void (*called_later)(void)) {
     const char *slash = strrchr(path, '/');
     if (!given || strlen(given) > MOST_MARK || strlen(given) < 8 || !slash || strlen(path) >= MOST_PATH)
         return "a template has a mark of 8 to 64 characters, and its log an absolute path";
@@ -73,15 +71,6 @@ const char *forks_setup(int socket, const char *given, const char *path, void (*
 
 int forks_socket(void) {
     return host;
-}
-
-void forks_read(const char *path, char *content, size_t length) {
-    size_t length_of_folder = strlen(folder);
-    if (host >= 0 && reads < MOST_READ && strncmp(path, folder, length_of_folder) == 0 &&
-        strcmp(path + length_of_folder, WORDS) == 0) {
-        words[reads].content = content;
-        words[reads++].length = length;
-    }
 }
 
 // What the host says of this process; empty if it says nothing.
@@ -118,13 +107,36 @@ __attribute__((format(printf, 2, 3))) static void say(int socket, const char *fo
 static bool read_rules(struct request *r, const char *text) {
     int end = 0;
     if (!clock_started())
-        return sscanf(text, "%" SCNu64 "%n", &r->seed, &end) == 1 && !text[end];
+        return sscanf(text, "%" SCNu64 "%n", &r->own.seed, &end) == 1 && !text[end];
     if (strcmp(text, "-") == 0)
         return true;
     return clock_turn_read(text, &r->turn) && r->turn.at == clock_moments().now;
 }
 
-static bool read_text(struct request *r, char *text, unsigned descriptors) {
+// `start TIME:BYTES`, `memory FOLDER` or `file NAME PATH`
+static bool read_more(struct request *r, char *text) {
+    char *rest = strchr(text, ' ');
+    if (!rest)
+        return false;
+    *rest++ = 0;
+    if (strcmp(text, "start") == 0)
+        return sscanf(rest, "%" SCNu64 ":%" SCNu64, &r->own.start.time, &r->own.start.bytes) == 2;
+    if (strcmp(text, "memory") == 0)
+        return *(r->own.snapshot = rest) == '/';
+    char *path = strchr(rest, ' ');
+    if (strcmp(text, "file") != 0 || !path || r->files == MOST_FILES)
+        return false;
+    *path++ = 0;
+    r->name[r->files] = rest;
+    r->path[r->files++] = path;
+    return true;
+}
+
+static bool is_complete(const struct request *r) {
+    return clock_started() || (r->own.start.time && r->own.snapshot);
+}
+
+static bool read_text(struct request *r, char *text, size_t length, unsigned descriptors) {
     char kind[5], rules[120], numbers[100];
     int at = 0;
     if (sscanf(text, "%4s %119s %64s %99s %n", kind, rules, r->mark, numbers, &at) != 4 || !at || !read_rules(r, rules))
@@ -142,11 +154,16 @@ static bool read_text(struct request *r, char *text, unsigned descriptors) {
         r->given.descriptor[r->given.count] = r->attached[r->given.count + 1];
         r->given.count++;
     }
-    return r->given.count + 1 == descriptors;
+    for (char *next, *more = text + strlen(text) + 1; more < text + length; more = next) {
+        next = more + strlen(more) + 1;
+        if (!read_more(r, more))
+            return false;
+    }
+    return r->given.count + 1 == descriptors && is_complete(r);
 }
 
 // Gives how many descriptors came; -1: there is no request.
-static int receive(struct request *r, char *text, size_t size) {
+static int receive(struct request *r, char *text, size_t size, size_t *length) {
     union {
         char bytes[CMSG_SPACE(sizeof(int) * (INHERITED_MOST + 1))];
         struct cmsghdr align;
@@ -158,7 +175,7 @@ static int receive(struct request *r, char *text, size_t size) {
         _exit(0); // nobody will ask any more
     if (got < 0)
         return -1;
-    text[got] = 0;
+    text[*length = message.msg_flags & MSG_TRUNC ? 0 : (size_t)got] = 0; // a part of a request is none
     unsigned count = 0;
     for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c))
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
@@ -216,16 +233,16 @@ static void go_on(const struct request *r) {
 }
 
 static void begin(const struct request *r) {
-    const char *why = journal_again() ? NULL : "its log cannot be begun again";
+    const char *why = journal_again() ? delays_again() : "its log cannot be begun again";
     if (!why)
-        why = clock_reseed(r->seed);
+        why = given_memory(r->own.snapshot);
+    for (unsigned i = 0; i < r->files && !why; i++)
+        why = given_file(r->name[i], r->path[i]);
     if (!why)
-        why = delays_again();
+        why = begins(&r->own);
+    divert_flush(true);
     if (why)
         fail(r, why);
-    begins(r->seed);
-    for (unsigned i = 0; i < reads; i++)
-        exchange(words[i].content, words[i].length, r->mark);
     exchange_command(r->mark);
     tell_ready(r);
 }
@@ -270,6 +287,8 @@ static void answer(struct request *r) {
     const char *why = inherited_look(&r->given, r->birth, host, folder);
     if (!why && !kept_back_give())
         why = "the guest's memory cannot be given to a fork";
+    if (!why && r->files && !given_takes_files())
+        why = "this QEMU does not let the files be replaced that its guest is given";
     if (!why && !clock_started() && !rehearsal_translate())
         why = "its vCPUs do not translate";
     if (!why && !are_at_rest())
@@ -322,9 +341,10 @@ void forks_stand(void) {
 
 void forks_serve(void) {
     struct request r;
-    char text[MOST_PATH + 300];
+    char text[(2 + MOST_FILES) * (MOST_PATH + 100)];
+    size_t length = 0;
     memset(&r, 0, sizeof r);
-    int count = host < 0 ? -1 : receive(&r, text, sizeof text);
+    int count = host < 0 ? -1 : receive(&r, text, sizeof text, &length);
     if (count < 0)
         return;
     r.birth = r.attached[0];
@@ -332,7 +352,7 @@ void forks_serve(void) {
         say(r.birth, "refused it runs");
     else if (!stands && read_hold(text, count, r.birth))
         say(r.birth, "yes");
-    else if (count > 0 && read_text(&r, text, (unsigned)count))
+    else if (count > 0 && read_text(&r, text, length, (unsigned)count))
         answer(&r);
     else if (count > 0)
         say(r.birth, "refused the request has another form");

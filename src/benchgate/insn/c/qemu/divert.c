@@ -3,7 +3,7 @@
 
 #if INSN_API >= 3
 
-#include <stdbool.h>
+#include <dlfcn.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,6 +12,7 @@
 
 #define JUMP_BYTES 14 // jmp *0(%rip), and the address behind it
 #define CODE_BYTES 64
+#define RETURN 0xc3
 
 // The length of an instruction with which a function begins, and that does the same at any place; 0: it is
 // another one.
@@ -33,6 +34,11 @@ static void write_jump(uint8_t *at, const void *to) {
     memcpy(at + 6, &to, sizeof to);
 }
 
+static bool protect(const uint8_t *site, int more) {
+    uintptr_t page = (uintptr_t)site & ~4095ul;
+    return syscall(SYS_mprotect, page, 8192, PROT_READ | PROT_EXEC | more) == 0;
+}
+
 void *divert_calls(uint8_t *site, const void *to) {
     unsigned length = 0;
     for (unsigned next; length < JUMP_BYTES; length += next)
@@ -43,13 +49,27 @@ void *divert_calls(uint8_t *site, const void *to) {
         return NULL;
     memcpy(moved, site, length);
     write_jump(moved + length, site + length);
-    uint8_t *page = (uint8_t *)((uintptr_t)site & ~4095ul);
-    if (syscall(SYS_mprotect, moved, CODE_BYTES, PROT_READ | PROT_EXEC) != 0 ||
-        syscall(SYS_mprotect, page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+    if (syscall(SYS_mprotect, moved, CODE_BYTES, PROT_READ | PROT_EXEC) != 0 || !protect(site, PROT_WRITE))
         return NULL;
     write_jump(site, to);
-    syscall(SYS_mprotect, page, 8192, PROT_READ | PROT_EXEC);
+    protect(site, 0);
     return moved;
+}
+
+void divert_flush(bool keeps) {
+    static uint8_t other = RETURN; // in place of the first byte of QEMU's function
+    uint8_t *site = dlsym(RTLD_DEFAULT, "tb_flush"), was = site ? *site : 0;
+    if (keeps == (was == RETURN) || !site || !protect(site, PROT_WRITE))
+        return; // where the host forbids it no call is diverted either, and nothing is prepared
+    *site = other;
+    other = was;
+    protect(site, 0);
+}
+
+#else
+
+void divert_flush(bool keeps) {
+    (void)keeps;
 }
 
 #endif

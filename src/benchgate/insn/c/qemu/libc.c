@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "console.h"
 #include "forks.h"
+#include "given.h"
 #include "kept_back.h"
 #include "pool.h"
 #include "ram.h"
@@ -46,7 +47,6 @@ static struct {
     ssize_t (*write)(int, const void *, size_t);
     ssize_t (*writev)(int, const struct iovec *, int);
     int (*madvise)(void *, size_t, int);
-    int (*get_contents)(const char *, char **, size_t *, void **);
     void *(*mmap)(void *, size_t, int, int, int, off_t);
 } real;
 
@@ -62,7 +62,6 @@ __attribute__((constructor)) static void resolve(void) {
     find(&real.writev, "writev", NULL);
     find(&real.mmap, "mmap", NULL);
     find(&real.madvise, "madvise", NULL);
-    find(&real.get_contents, "g_file_get_contents", NULL);
     find(&real.clock_gettime, "clock_gettime", NULL);
     find(&real.gettimeofday, "gettimeofday", NULL);
     find(&real.cond_wait, "pthread_cond_wait", "GLIBC_2.3.2");
@@ -96,6 +95,10 @@ void libc_activate(void) {
     base_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
     is_main = true;
     active = true;
+}
+
+void libc_restart(uint64_t moved) {
+    base_ns -= moved;
 }
 
 bool libc_is_main(void) {
@@ -233,8 +236,10 @@ EXPORT int pthread_cond_signal(pthread_cond_t *condition) {
 static void *map(void *at, size_t length, int protection, int flags, int fd, off_t offset) {
     ready();
     void *mapped = real.mmap(at, length, protection, flags, fd, offset);
-    if (mapped != MAP_FAILED && protection == (PROT_READ | PROT_WRITE) && (flags & MAP_FIXED))
+    if (mapped != MAP_FAILED && protection == (PROT_READ | PROT_WRITE) && (flags & MAP_FIXED)) {
         ram_mapped(mapped, length);
+        given_mapped(mapped, length, flags, fd);
+    }
     return mapped;
 }
 
@@ -252,21 +257,6 @@ EXPORT int madvise(void *at, size_t length, int advice) {
     if (advice == MADV_DONTFORK)
         kept_back(at, length);
     return real.madvise(at, length, advice);
-}
-
-// ---- files that QEMU keeps for the guest (GLib's function, by which it reads them)
-
-EXPORT int g_file_get_contents(const char *path, char **content, size_t *length, void **error);
-
-EXPORT int g_file_get_contents(const char *path, char **content, size_t *length, void **error) {
-    ready();
-    size_t size = 0;
-    int good = real.get_contents(path, content, &size, error);
-    if (length)
-        *length = size;
-    if (good)
-        forks_read(path, *content, size);
-    return good;
 }
 
 // ---- the main loop

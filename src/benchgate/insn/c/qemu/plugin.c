@@ -10,6 +10,7 @@
 #include "counts.h"
 #include "delays.h"
 #include "device_tree.h"
+#include "divert.h"
 #include "events.h"
 #include "forks.h"
 #include "journal.h"
@@ -23,6 +24,7 @@
 #include "sharing.h"
 #include "stacks.h"
 #include "threads.h"
+#include "threads_text.h"
 #include "tsc.h"
 #include "typist.h"
 
@@ -41,7 +43,7 @@ EXPORT int qemu_plugin_version = INSN_API;
 EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv);
 
 struct settings {
-    const char *out, *profile, *events, *stacks, *explore, *threads, *observe, *bytes, *carrier, *mark;
+    const char *out, *profile, *events, *stacks, *explore, *threads, *observe, *bytes, *carrier, *mark, *caches;
     bool lines, disks;
     uint64_t from, to; // the window's first and last byte of the console; 0: it lies between marks
     int talk, forks; // the host's sockets, or -1
@@ -153,7 +155,7 @@ static bool option(struct settings *s, const char *argument) {
     if (IS("capacities"))
         return capacities(value, s->clock.capacity);
     if (IS("caches"))
-        return *(s->access.caches = value) != 0;
+        return *(s->caches = value) != 0;
     if (IS("order") && strcmp(value, "watch") == 0)
         return s->access.order = ACCESS_WATCH, true;
     if (IS("order") && strcmp(value, "strict") == 0)
@@ -289,7 +291,7 @@ static const char *memory_system(unsigned vcpus, struct settings *s) {
     if (!s->access.machine && s->access.order == ACCESS_UNSAID)
         return NULL;
     s->access.whole = s->lines;
-    s->access.restored = s->clock.start.time != 0;
+    s->access.caches = s->clock.start.time ? NULL : s->caches;
     return access_setup(&s->access, vcpus, &s->clock.rules.strict);
 }
 
@@ -309,7 +311,7 @@ static const char *requests(unsigned vcpus, struct settings *s) {
     if (!why && s->stacks)
         why = stacks_setup(s->stacks, vcpus);
     if (!why && s->threads)
-        why = threads_setup(s->threads, s->observe, vcpus, s->lines, s->clock.start.time);
+        why = threads_setup(s->threads, s->observe, vcpus, s->lines);
     if (!why && s->lines && s->talk >= 0)
         why = polls_setup(vcpus);
     if (!why)
@@ -341,10 +343,31 @@ static void write_header(const struct settings *s) {
     journal_headed();
 }
 
-// In a fork: its log begins as that of a machine that was started by itself.
-static void begins(uint64_t seed) {
-    settings.clock.rules.seed = seed;
-    write_header(&settings);
+// The guest begins, as its snapshot was taken.
+static void restored(void) {
+    const char *why = settings.caches ? access_restore(settings.caches) : NULL;
+    if (why)
+        journal_refuse("%s", why);
+    text_restored(settings.clock.start.time);
+    divert_flush(false);
+}
+
+// In a fork: all is as in a machine that was started by itself, for this snapshot.
+static const char *begins(const struct forks_own *own) {
+    static char caches[4096];
+    struct settings *s = &settings;
+    uint64_t moved = own->start.time - s->clock.start.time;
+    const char *why = clock_restart(own->seed, own->start), *name = s->caches ? strrchr(s->caches, '/') : NULL;
+    if (name && snprintf(caches, sizeof caches, "%s%s", own->snapshot, name) < (int)sizeof caches)
+        s->caches = caches;
+    libc_restart(moved);
+    s->clock.rules.seed = own->seed;
+    s->clock.start = own->start;
+    typist_restart(own->start);
+    console_begins(own->start.bytes);
+    activity_setup(vcpu_count, s->lines, own->start.time);
+    write_header(s);
+    return why;
 }
 
 static void begins_as_before(void) {
@@ -367,7 +390,7 @@ static const char *problem(uint64_t id, const struct qemu_info *info, struct set
     why = why ? why : tsc_setup(arch->clock_is_host_tsc);
     why = why ? why : clock_carries(s->carrier);
     if (!why && s->talk >= 0)
-        why = typist_setup(s->talk, s->clock.start);
+        why = typist_setup(s->talk, s->clock.start, restored);
     if (why)
         return why;
     if (!s->out || !journal_open(s->out))

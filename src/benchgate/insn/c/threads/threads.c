@@ -50,8 +50,7 @@ static struct {
 
 static void program_goes_on(unsigned vcpu, uint64_t time);
 
-const char *threads_setup(const char *path, const char *observed, unsigned count, bool whole,
-                          uint64_t start) {
+const char *threads_setup(const char *path, const char *observed, unsigned count, bool whole) {
     if (!guest_can_read())
         return "this QEMU does not let a plugin read memory, so threads cannot be seen; it needs QEMU 9.2 or newer";
     const char *why = observed ? hooks_read(&hooks, observed) : "the option observe=FILE is missing";
@@ -71,11 +70,6 @@ const char *threads_setup(const char *path, const char *observed, unsigned count
     text_put('\n');
     if (!stays_setup(program_goes_on, hooks.has[HOOK_FAULT]))
         return "no memory for the stays of threads in the kernel";
-    if (start) {
-        text_say("start");
-        text_number(start);
-        text_put('\n');
-    }
     return NULL;
 }
 
@@ -422,9 +416,8 @@ void threads_report(uint64_t end) {
 
 #else
 
-const char *threads_setup(const char *path, const char *observed, unsigned count, bool whole,
-                          uint64_t start) {
-    (void)path, (void)observed, (void)count, (void)whole, (void)start;
+const char *threads_setup(const char *path, const char *observed, unsigned count, bool whole) {
+    (void)path, (void)observed, (void)count, (void)whole;
     return "threads can be seen with QEMU 9.2 or newer only";
 }
 

@@ -7,9 +7,8 @@
 
 #include "qemu_api.h"
 
-// NULL, or the reason why threads cannot be followed. `observed`: the file with what is read where; `start`: when
-// the guest began, if it was restored from a snapshot: it has threads whose forks were before.
-const char *threads_setup(const char *path, const char *observed, unsigned vcpus, bool whole, uint64_t start);
+// NULL, or the reason why threads cannot be followed. `observed`: the file with what is read where.
+const char *threads_setup(const char *path, const char *observed, unsigned vcpus, bool whole);
 void threads_vcpu(unsigned vcpu); // it appeared; in its own thread
 // `address` is that of the instruction; `left`: instructions from it to the end of its block.
 void threads_instruction(struct qemu_plugin_insn *insn, uint64_t address, size_t left);

@@ -56,6 +56,14 @@ static void line(const char *word, uint64_t time) {
     text_put('\n');
 }
 
+void text_restored(uint64_t start) {
+    if (!file)
+        return;
+    text_say("start");
+    text_number(start);
+    text_put('\n');
+}
+
 void text_limit(uint64_t time) {
     if (is_full || written <= MOST_BYTES)
         return;

@@ -9,6 +9,7 @@
 bool text_open(const char *path);
 bool text_is_open(void);
 bool text_is_full(void); // then nothing more is written but the end
+void text_restored(uint64_t start); // the guest begins where a snapshot was taken: it has threads already
 void text_put(char c);
 void text_say(const char *word);
 void text_digits(uint64_t value, unsigned base);

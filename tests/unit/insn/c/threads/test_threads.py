@@ -134,7 +134,7 @@ def guest(
 ) -> Guest:
     library, file = built(folder / "built", change), folder / "threads.txt"
     (folder / "observe.txt").write_text(observe)
-    why = library.threads_setup(bytes(file), bytes(folder / "observe.txt"), 2, whole, ctypes.c_uint64(0))
+    why = library.threads_setup(bytes(file), bytes(folder / "observe.txt"), 2, whole)
     assert why is None, why
     for vcpu in range(2):
         library.threads_vcpu(vcpu)
@@ -462,7 +462,5 @@ def test_a_file_that_is_not_as_written_is_refused(tmp_path: Path, old: str, new:
     library = built(tmp_path / "built")
     assert old in OBSERVE
     (tmp_path / "observe.txt").write_text(OBSERVE.replace(old, new))
-    said = library.threads_setup(
-        bytes(tmp_path / "threads.txt"), bytes(tmp_path / "observe.txt"), 2, False, ctypes.c_uint64(0)
-    )
+    said = library.threads_setup(bytes(tmp_path / "threads.txt"), bytes(tmp_path / "observe.txt"), 2, False)
     assert why in said.decode()
