@@ -62,10 +62,11 @@ def start_time(pid: int) -> int | None:
     return int(result[19]) if result else None
 
 
-def cpu_s(pid: int) -> float | None:
-    """The CPU time that all threads of a process have used; None if it has ended."""
-    result = _stat(pid)
-    return (int(result[11]) + int(result[12])) / os.sysconf("SC_CLK_TCK") if result else None
+def cpu_s(pid: int, *, with_children: bool = False) -> float | None:
+    """The CPU time that all threads of a process have used, and its children that have ended; None if it has
+    ended itself."""
+    ticks = _stat(pid)[11 : 15 if with_children else 13]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK") if ticks else None
 
 
 def _stat(pid: int) -> list[str]:
@@ -150,9 +151,9 @@ class Child:
         """The status of a reaped child (negative: the signal that ended it); None before that."""
         return self.process.returncode
 
-    def cpu_s(self) -> float | None:
+    def cpu_s(self, *, with_children: bool = False) -> float | None:
         """The CPU time that the leader has used; None if it was reaped."""
-        return cpu_s(self.pid) if self.exit_status is None else None
+        return cpu_s(self.pid, with_children=with_children) if self.exit_status is None else None
 
     def has_ended(self) -> bool:
         """Whether the leader has ended. It is not reaped here, so that its group id cannot be reused."""

@@ -52,8 +52,9 @@ class LocalRunner:
 
     def __init__(self, templates: Templates | None = None) -> None:
         self._templates = templates
+        self._forks = 0
         self._private_kib: list[int] = []
-        """What each fork shared with nobody at its end."""
+        """What forks shared with nobody at their end, of those that were weighed."""
 
     def slots(self, here: int) -> int:
         return here
@@ -64,15 +65,17 @@ class LocalRunner:
     def execute_all(self, jobs: Iterable[AttemptJob], at_once: int) -> Generator[tuple[int, RawRun]]:
         fork = None if self._templates is None else self._templates.fork
         for index, raw in execute_all(jobs, at_once, fork):
-            if (own := forked.private_kib(raw.folder)) is not None:
-                self._private_kib.append(own)
+            if forked.is_fork(raw.folder):
+                self._forks += 1
+                own = forked.private_kib(raw.folder)
+                self._private_kib += [] if own is None else [own]
             yield index, raw
 
     def facts(self) -> Mapping[str, object]:
         if not self._private_kib:
             return {}
         most, usual = max(self._private_kib), round(statistics.median(self._private_kib))
-        return {"forks": {"runs": len(self._private_kib), "private_kib": usual, "most_private_kib": most}}
+        return {"forks": {"runs": self._forks, "private_kib": usual, "most_private_kib": most}}
 
     def close(self) -> None:
         """Ends the templates; no attempt is left."""

@@ -22,7 +22,7 @@ from benchgate.base.jsonfields import Between, Presence, as_json
 from benchgate.host import resctrl
 from benchgate.host.noise import HostSnapshot, ThreadCounters, host_snapshot, thread_counters
 from benchgate.host.resctrl import Group, MemoryCounters
-from benchgate.run.pinning import threads
+from benchgate.run.pinning import numbers
 
 MEMORY_FILE = "memory.json"
 
@@ -68,7 +68,7 @@ def sample(pid: int, moment: str, vcpus: Sequence[int], cpus: Sequence[int] | No
     """Takes a sample. `cpus` are the host CPUs whose counters are read: empty for all, None for none."""
     stamp = time.monotonic_ns()
     number = {thread: vcpu for vcpu, thread in enumerate(vcpus)}
-    seen = (thread_counters(pid, thread) for thread in sorted(threads(pid)))
+    seen = (thread_counters(pid, thread) for thread in sorted(numbers(pid)))
     uses = (ThreadUse(number.get(counters.thread), counters) for counters in seen if counters.name)
     return UseSample(moment, stamp, tuple(uses), None if cpus is None else host_snapshot(cpus=cpus or None))
 
@@ -114,7 +114,7 @@ class MemoryUse:
 
     def join(self) -> None:
         """Counts all threads that the process has now."""
-        self._group.join(sorted(threads(self._pid)))
+        self._group.join(sorted(numbers(self._pid)))
 
     def note(self, moment: str) -> None:
         if not self._group.why:
