@@ -26,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -122,8 +123,22 @@ def _setpriv() -> tuple[str, ...]:
     return words if tried.returncode == 0 else ()
 
 
+_unreaped: deque[int] = deque()
+
+
+def reap_adopted() -> None:
+    """Reaps adopted processes that have ended."""
+    while _unreaped:
+        with contextlib.suppress(IndexError, ChildProcessError):  # of another thread, or before a fork
+            os.waitpid(_unreaped.popleft(), 0)
+
+
 class AdoptedProcess:
-    """A child of this process that another process has made for it."""
+    """A child of this process that another process has made for it.
+
+    When it has ended, its last thread may still be taking its files out of /proc, and on a busy host without
+    a CPU for that; the kernel spins in whoever reaps it then, for 2 ms of CPU time. So it is reaped later:
+    when the next one has ended, or by `reap_adopted`."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -131,7 +146,12 @@ class AdoptedProcess:
 
     def wait(self) -> int:
         if self.returncode is None:
-            self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+            reap_adopted()
+            ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+            assert ended is not None  # without WNOHANG
+            signalled = ended.si_code != os.CLD_EXITED
+            self.returncode = -ended.si_status if signalled else ended.si_status
+            _unreaped.append(self.pid)
         return self.returncode
 
 

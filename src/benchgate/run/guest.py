@@ -55,7 +55,8 @@ _QMP_S = 180.0
 """The deadline for QEMU's answers. On a busy host it may need long: at a load of 19 it once took more than
 30 s. A QEMU that has ended is noticed at once."""
 _STOP_GRACE_S = 2.0
-_BETWEEN = frozenset({"ready", "result"})
+_LAST = frozenset({"end", "stop"})
+"""The moments after which a guest's process ends."""
 _DRAIN_S = 0.5
 CONVERSATION = "conversation.json"
 """The file's name in a run's folder."""
@@ -113,7 +114,6 @@ class RunningGuest:
         """Finds the vCPU threads, pins them and reads the pinning back. Raises QmpError or
         PinError if it cannot run."""
         if self.is_fork:
-            self.qmp.adopt(_QMP_S)
             placed = pinning.carried(self.child.pid, self.spec.cpus)
             self.vcpus = tuple(place.thread for place in placed if place.vcpu is not None)
         else:
@@ -168,10 +168,10 @@ class RunningGuest:
             self.talk = None
 
     def note_moment(self, moment: str) -> None:
-        """Records the host's accounting so far. None of it matters to the instruction clock: there it is how
-        long QEMU's threads ran and waited in all, so moments between the first and the last have no threads."""
+        """Records the host's accounting so far. None of it matters to the instruction clock: there it says
+        how long QEMU's threads ran and waited in all, so it is read at the last moment only."""
         timed = self.spec.lane is Lane.INSN
-        if timed and moment in _BETWEEN:
+        if timed and moment not in _LAST:
             self.samples.append(UseSample(moment, time.monotonic_ns(), ()))
         else:
             self.samples.append(sample(self.child.pid, moment, self.vcpus, None if timed else self.spec.pins))

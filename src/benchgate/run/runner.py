@@ -6,6 +6,7 @@ A `Runner` takes jobs and gives their RawRuns, with all files in the folders of 
 
 from __future__ import annotations
 
+import gc
 import statistics
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -64,6 +65,7 @@ class LocalRunner:
 
     def execute_all(self, jobs: Iterable[AttemptJob], at_once: int) -> Generator[tuple[int, RawRun]]:
         fork = None if self._templates is None else self._templates.fork
+        gc.freeze()  # what is there now stays: no collection during the runs looks at it
         for index, raw in execute_all(jobs, at_once, fork):
             if forked.is_fork(raw.folder):
                 self._forks += 1

@@ -29,7 +29,7 @@ from benchgate.base.cells import Lane
 from benchgate.base.errors import BootError
 from benchgate.base.exploration import Strategy
 from benchgate.base.files import write_json
-from benchgate.base.process import Child
+from benchgate.base.process import Child, reap_adopted
 from benchgate.base.runs import BootSpec
 from benchgate.base.system.qemu import QMP_DESCRIPTOR
 from benchgate.insn.talk import TALK_DESCRIPTOR
@@ -248,6 +248,7 @@ class Templates:
                 template.stack.close()
             self._every.clear()
             self._known.clear()
+        reap_adopted()
 
 
 @contextmanager
