@@ -219,7 +219,8 @@ def template_of(forks: Templates) -> psutil.Process:
     found = [
         child
         for child in psutil.Process().children()
-        if any(f"forks={templates.SOCKET}" in word for word in child.cmdline())
+        if child.status() != psutil.STATUS_ZOMBIE  # a fork that has ended is reaped when the next one has
+        and any(f"forks={templates.SOCKET}" in word for word in child.cmdline())
         and os.getpgid(child.pid) == child.pid
         and any(str(entry.readlink()).endswith("/clock.log") for entry in log_links(child.pid))
     ]

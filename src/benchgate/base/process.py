@@ -138,7 +138,7 @@ class AdoptedProcess:
 
     When it has ended, its last thread may still be taking its files out of /proc, and on a busy host without
     a CPU for that; the kernel spins in whoever reaps it then, for 2 ms of CPU time. So it is reaped later:
-    when the next one has ended, or by `reap_adopted`."""
+    by `reap_adopted`, or when the next one has ended."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid

@@ -117,7 +117,7 @@ def read_back(
 def numbers(pid: int) -> tuple[int, ...]:
     """The threads of a process; empty if the process is gone."""
     try:
-        return tuple(map(int, os.listdir(f"/proc/{pid}/task")))
+        return tuple(int(entry.name) for entry in Path(f"/proc/{pid}/task").iterdir())
     except (FileNotFoundError, ProcessLookupError):
         return ()
 

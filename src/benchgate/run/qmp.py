@@ -117,20 +117,19 @@ class Qmp:
     def _answer(self, what: str, seconds: float, deadline: float, key: str, number: object = None) -> object:
         """What the message with this key and number has there. Events may come before it."""
         try:
-            while True:
-                message = self._message(deadline)
-                if "event" in message:
-                    continue
-                if "error" in message:
-                    raise QmpError(f"QMP failed at {what}: {_description(message['error'])}")
-                if key not in message or message.get("id") != number:
-                    raise ValueError("QEMU answered something else")
-                return message[key]
+            while "event" in (message := self._message(deadline)):
+                pass
         except _TooLate:
             raise QmpError(f"QEMU did not answer {what} over QMP within {seconds:g} s.") from None
         except (OSError, ValueError) as error:
             self._has_ended = True
             raise QmpError(f"QMP failed at {what}: {one_line(str(error), 200)}.") from error
+        if "error" in message:
+            raise QmpError(f"QMP failed at {what}: {_description(message['error'])}")
+        if key not in message or message.get("id") != number:
+            self._has_ended = True
+            raise QmpError(f"QMP failed at {what}: QEMU answered something else.")
+        return message[key]
 
     def _send(self, message: Mapping[str, object], deadline: float) -> None:
         with held():
@@ -155,9 +154,7 @@ class Qmp:
             self._receive(deadline)
         with held():
             self._unread = rest
-            message = read_json(line)
-            if not isinstance(message, dict):
-                raise ValueError("QEMU sent something else than an object")
+            message = _object(line)
             self._record("received", message)
             self._note(message)
         return message
@@ -182,6 +179,13 @@ class Qmp:
             self._left -= len(line)
             with self._path.open("a", encoding="utf-8") as stream:
                 stream.write(line)
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    message = read_json(line)
+    if isinstance(message, dict):
+        return message
+    raise ValueError("QEMU sent something else than an object")
 
 
 def _description(error: object) -> str:

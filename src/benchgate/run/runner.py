@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from typing import Protocol
 
+from benchgate.base.process import reap_adopted
 from benchgate.base.runs import RawRun
 from benchgate.run import forked
 from benchgate.run.attempt import RunRequest
@@ -72,6 +73,7 @@ class LocalRunner:
                 own = forked.private_kib(raw.folder)
                 self._private_kib += [] if own is None else [own]
             yield index, raw
+            reap_adopted()
 
     def facts(self) -> Mapping[str, object]:
         if not self._private_kib:
