@@ -198,10 +198,10 @@ class Templates:
         if (template := self._known.pop(key, None)) is not None:
             template.stack.close()
             self._every.remove(template)
-            reap_adopted()
 
     def _forget_idle(self) -> None:
         """Who has the lock may be waiting for the thread that calls this."""
+        reap_adopted()
         if not self._lock.acquire(blocking=False):
             return
         try:
