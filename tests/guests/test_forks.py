@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import shutil
 import signal
@@ -21,7 +22,7 @@ import pytest
 from benchgate.base.exploration import Exploration, Strategy, usual
 from benchgate.base.runs import Ending, RawRun
 from benchgate.insn.log_reader import read_log
-from benchgate.run import guest, snapshot, templates
+from benchgate.run import forked, guest, snapshot, templates
 from benchgate.run.argv import BootOptions
 from benchgate.run.attempt import RunRequest, execute
 from benchgate.run.console import ConsoleLimits
@@ -237,6 +238,17 @@ def log_links(pid: int) -> list[Path]:
 
 
 # ---- what dies
+
+
+def test_the_first_16_forks_are_weighed_and_then_each_16th(
+    kernel: Bench, tmp_path: Path, forks: Templates
+) -> None:
+    for seed in range(1, 20):
+        run(kernel, tmp_path / f"run{seed}", seed, forks.fork)
+    weighed = [seed for seed in range(1, 20) if forked.private_kib(tmp_path / f"run{seed}") is not None]
+    assert weighed == list(range(1, 18))
+    threads = json.loads((tmp_path / "run1" / "threads.json").read_text())
+    assert [sample["moment"] for sample in threads if sample["threads"]] == ["end"]
 
 
 def test_a_template_that_dies_is_made_again(kernel: Bench, tmp_path: Path, forks: Templates) -> None:
