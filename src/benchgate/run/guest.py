@@ -12,7 +12,6 @@ import contextlib
 import os
 import socket
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -55,8 +54,6 @@ _QMP_S = 180.0
 """The deadline for QEMU's answers. On a busy host it may need long: at a load of 19 it once took more than
 30 s. A QEMU that has ended is noticed at once."""
 _STOP_GRACE_S = 2.0
-_LAST = frozenset({"end", "stop"})
-"""The moments after which a guest's process ends."""
 _DRAIN_S = 0.5
 CONVERSATION = "conversation.json"
 """The file's name in a run's folder."""
@@ -168,13 +165,9 @@ class RunningGuest:
             self.talk = None
 
     def note_moment(self, moment: str) -> None:
-        """Records the host's accounting so far. None of it matters to the instruction clock: there it says
-        how long QEMU's threads ran and waited in all, so it is read at the last moment only."""
-        timed = self.spec.lane is Lane.INSN
-        if timed and moment not in _LAST:
-            self.samples.append(UseSample(moment, time.monotonic_ns(), ()))
-        else:
-            self.samples.append(sample(self.child.pid, moment, self.vcpus, None if timed else self.spec.pins))
+        """Records the host's accounting so far; no counter of the host matters to the instruction clock."""
+        cpus = None if self.spec.lane is Lane.INSN else self.spec.pins
+        self.samples.append(sample(self.child.pid, moment, self.vcpus, cpus))
         if self.memory is not None:
             self.memory.note(moment)
 

@@ -25,6 +25,8 @@ from benchgate.host.resctrl import Group, MemoryCounters
 from benchgate.run.pinning import numbers
 
 MEMORY_FILE = "memory.json"
+_LAST = frozenset({"end", "stop"})
+"""The moments after which a guest's process ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,12 @@ class HostRecord:
 
 
 def sample(pid: int, moment: str, vcpus: Sequence[int], cpus: Sequence[int] | None = None) -> UseSample:
-    """Takes a sample. `cpus` are the host CPUs whose counters are read: empty for all, None for none."""
+    """Takes a sample. `cpus` are the host CPUs whose counters are read: empty for all. None: the guest is on
+    the instruction clock, to which no counter matters, so threads are read only where a process ends: how
+    long did they run and wait in all?"""
     stamp = time.monotonic_ns()
+    if cpus is None and moment not in _LAST:
+        return UseSample(moment, stamp, ())
     number = {thread: vcpu for vcpu, thread in enumerate(vcpus)}
     seen = (thread_counters(pid, thread) for thread in sorted(numbers(pid)))
     uses = (ThreadUse(number.get(counters.thread), counters) for counters in seen if counters.name)
