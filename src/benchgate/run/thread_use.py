@@ -66,7 +66,7 @@ class HostRecord:
     samples: tuple[HostMoment, ...]
 
 
-def sample(pid: int, moment: str, vcpus: Sequence[int], cpus: Sequence[int] | None = None) -> UseSample:
+def sample(pid: int, moment: str, vcpus: Sequence[int], cpus: Sequence[int] | None) -> UseSample:
     """Takes a sample. `cpus` are the host CPUs whose counters are read: empty for all. None: the guest is on
     the instruction clock, to which no counter matters, so threads are read only where a process ends: how
     long did they run and wait in all?"""
