@@ -122,7 +122,9 @@ def test_a_template_that_nobody_uses_is_ended_and_made_again(tmp_path: Path) -> 
         for seed in (1, 2):
             assert run(bench, tmp_path / f"run{seed}", seed, idle.fork).ending is Ending.DONE
             assert wait_until(lambda: not idle._known)
-            assert not [child for child in psutil.Process().children() if "qemu" in child.name()]
+            assert wait_until(
+                lambda: not [child for child in psutil.Process().children() if "qemu" in child.name()]
+            )
     keys = {read_object(tmp_path / f"run{seed}", forked.FILE)["number"] for seed in (1, 2)}
     assert keys == {1}  # each was the first of its template
 

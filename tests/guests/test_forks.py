@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -24,7 +25,7 @@ from benchgate.base.runs import Ending, RawRun
 from benchgate.base.snapshots import read_record
 from benchgate.build.cache_storage import collect_temporaries
 from benchgate.insn.log_reader import read_log
-from benchgate.run import guest, snapshot, templates
+from benchgate.run import forked, guest, snapshot, templates
 from benchgate.run.argv import BootOptions
 from benchgate.run.attempt import RunRequest, execute
 from benchgate.run.console import ConsoleLimits
@@ -275,7 +276,8 @@ def template_of(forks: Templates) -> psutil.Process:
     found = [
         child
         for child in psutil.Process().children()
-        if any(f"forks={templates.SOCKET}" in word for word in child.cmdline())
+        if child.status() != psutil.STATUS_ZOMBIE  # a fork that has ended is reaped when the next one has
+        and any(f"forks={templates.SOCKET}" in word for word in child.cmdline())
         and os.getpgid(child.pid) == child.pid
         and any(str(entry.readlink()).endswith("/clock.log") for entry in log_links(child.pid))
     ]
@@ -292,6 +294,17 @@ def log_links(pid: int) -> list[Path]:
 
 
 # ---- what dies
+
+
+def test_the_first_16_forks_are_weighed_and_then_each_16th(
+    kernel: Bench, tmp_path: Path, forks: Templates
+) -> None:
+    for seed in range(1, 20):
+        run(kernel, tmp_path / f"run{seed}", seed, forks.fork)
+    weighed = [seed for seed in range(1, 20) if forked.private_kib(tmp_path / f"run{seed}") is not None]
+    assert weighed == list(range(1, 18))
+    threads = json.loads((tmp_path / "run1" / "threads.json").read_text())
+    assert [sample["moment"] for sample in threads if sample["threads"]] == ["end"]
 
 
 def test_a_template_that_dies_is_made_again(kernel: Bench, tmp_path: Path, forks: Templates) -> None:

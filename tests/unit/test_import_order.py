@@ -159,7 +159,7 @@ def test_rejudge_imports_no_measuring() -> None:
     """rejudge needs neither a console nor a compiler. `measuring` imports both, so this test can fail."""
     measuring = {
         "pexpect",
-        "qemu.qmp",
+        "benchgate.run.qmp",
         "benchgate.run.guest",
         "benchgate.build.images",
         "benchgate.host.probe",

@@ -26,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -62,10 +63,11 @@ def start_time(pid: int) -> int | None:
     return int(result[19]) if result else None
 
 
-def cpu_s(pid: int) -> float | None:
-    """The CPU time that all threads of a process have used; None if it has ended."""
-    result = _stat(pid)
-    return (int(result[11]) + int(result[12])) / os.sysconf("SC_CLK_TCK") if result else None
+def cpu_s(pid: int, *, with_children: bool = False) -> float | None:
+    """The CPU time that all threads of a process have used, and its children that have ended; None if it has
+    ended itself."""
+    ticks = _stat(pid)[11 : 15 if with_children else 13]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK") if ticks else None
 
 
 def _stat(pid: int) -> list[str]:
@@ -121,8 +123,22 @@ def _setpriv() -> tuple[str, ...]:
     return words if tried.returncode == 0 else ()
 
 
+_unreaped: deque[int] = deque()
+
+
+def reap_adopted() -> None:
+    """Reaps adopted processes that have ended."""
+    while _unreaped:
+        with contextlib.suppress(IndexError, ChildProcessError):  # of another thread, or before a fork
+            os.waitpid(_unreaped.popleft(), 0)
+
+
 class AdoptedProcess:
-    """A child of this process that another process has made for it."""
+    """A child of this process that another process has made for it.
+
+    When it has ended, its last thread may still be taking its files out of /proc, and on a busy host without
+    a CPU for that; the kernel spins in whoever reaps it then, for 2 ms of CPU time. So it is reaped later:
+    by `reap_adopted`, or when the next one has ended."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -130,7 +146,12 @@ class AdoptedProcess:
 
     def wait(self) -> int:
         if self.returncode is None:
-            self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+            reap_adopted()
+            ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+            assert ended is not None  # without WNOHANG
+            signalled = ended.si_code != os.CLD_EXITED
+            self.returncode = -ended.si_status if signalled else ended.si_status
+            _unreaped.append(self.pid)
         return self.returncode
 
 
@@ -150,9 +171,9 @@ class Child:
         """The status of a reaped child (negative: the signal that ended it); None before that."""
         return self.process.returncode
 
-    def cpu_s(self) -> float | None:
+    def cpu_s(self, *, with_children: bool = False) -> float | None:
         """The CPU time that the leader has used; None if it was reaped."""
-        return cpu_s(self.pid) if self.exit_status is None else None
+        return cpu_s(self.pid, with_children=with_children) if self.exit_status is None else None
 
     def has_ended(self) -> bool:
         """Whether the leader has ended. It is not reaped here, so that its group id cannot be reused."""

@@ -30,7 +30,7 @@ from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, SweepPlan
 from benchgate.plan.systemfile import extends
 
-PACKAGES = ("pytest-benchgate", "pytest", "numpy", "scipy", "pexpect", "psutil", "qemu.qmp", "PyYAML")
+PACKAGES = ("pytest-benchgate", "pytest", "numpy", "scipy", "pexpect", "psutil", "PyYAML")
 _GIT_S = 10.0
 
 

@@ -69,6 +69,11 @@ def detectors(root: Path = Path("/")) -> dict[str, bool]:
     }
 
 
+def run_delay_ns(pid: int) -> int | None:
+    """The time in which the first thread of a process was runnable but waited for a CPU."""
+    return _schedstat(text_of(Path(f"/proc/{pid}/task/{pid}/schedstat")))[1]
+
+
 def thread_counters(pid: int, thread: int, root: Path = Path("/")) -> ThreadCounters:
     folder = root / "proc" / str(pid) / "task" / str(thread)
     run, delay, timeslices = _schedstat(text_of(folder / "schedstat"))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from benchgate.insn.log_text import number
 
@@ -123,7 +124,9 @@ def _lane(worked: bytes, spun: bytes, width: int, length: int) -> tuple[Column, 
     """Converts the log's shares of a whole column, because the last column may be shorter."""
     last = (length - (len(worked) - 1) * width) / width
     parts = [1.0] * (len(worked) - 1) + [last]
-    return tuple(
-        Column(min(1.0, one / FULL / part), min(1.0, other / FULL / part))
-        for one, other, part in zip(worked, spun, parts, strict=True)
-    )
+    return tuple(map(_column, worked, spun, parts))
+
+
+@lru_cache(4096)  # most columns of a run are equal to others
+def _column(worked: int, spun: int, part: float) -> Column:
+    return Column(min(1.0, worked / FULL / part), min(1.0, spun / FULL / part))

@@ -115,10 +115,14 @@ def _sums(
     a column outside of the window adds nothing."""
     sums = []
     first = max(0, (begin - activity.begin) // activity.width)
-    last = max(first, -((activity.begin - end) // activity.width))
     for vcpu in activity.vcpus:
+        last = min(len(vcpu), max(first, -((activity.begin - end) // activity.width)))
         least = most = 0.0
         for number, column in enumerate(vcpu[first:last], first):
+            if first < number < last - 1:  # only the others may be partly outside
+                least += (spent := share(column) * activity.width)
+                most += spent
+                continue
             at = activity.begin + number * activity.width
             until = min(at + activity.width, activity.end)
             inside = max(0, min(until, end) - max(at, begin))

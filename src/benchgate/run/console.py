@@ -135,7 +135,7 @@ class Console(fdspawn):  # type: ignore[misc] # pexpect has no types
         while sent < len(data):
             # If the guest does not read, the pipe fills up; the sender must not hang then.
             left = deadline - time.monotonic()
-            if left <= 0 or not _writable(self._input_pipe, left):
+            if left <= 0 or not writable(self._input_pipe, left):
                 raise pexpect.TIMEOUT(f"the guest read only {sent} of {len(data)} bytes")
             sent += os.write(self._input_pipe, data[sent : sent + select.PIPE_BUF])
         return sent
@@ -160,7 +160,7 @@ def readable(descriptor: int, seconds: float | None) -> bool:
     return _polled(descriptor, select.POLLIN, seconds)
 
 
-def _writable(descriptor: int, seconds: float | None) -> bool:
+def writable(descriptor: int, seconds: float | None) -> bool:
     return _polled(descriptor, select.POLLOUT, seconds)
 
 

@@ -48,10 +48,13 @@ class ForkRefusal(Exception):
     """The template says why this QEMU cannot be forked on this host."""
 
 
+def is_fork(folder: Path) -> bool:
+    return (folder / FILE).exists()
+
+
 def private_kib(folder: Path) -> int | None:
-    """The memory that the fork in this folder shared with nobody at its end. None: it came to none."""
-    if not (folder / FILE).exists():
-        return None
+    """The memory that the run in this folder shared with nobody at its end. None: it is no fork, it came to
+    no end, or it was not weighed (c/forks/forks.c)."""
     found = _PRIVATE.search(clock_log(folder).read_bytes())
     return int(found[1]) if found else None
 

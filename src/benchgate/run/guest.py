@@ -113,7 +113,6 @@ class RunningGuest:
         """Finds the vCPU threads, pins them and reads the pinning back. Raises QmpError or
         PinError if it cannot run."""
         if self.is_fork:
-            self.qmp.adopt(_QMP_S)
             placed = pinning.carried(self.child.pid, self.spec.cpus)
             self.vcpus = tuple(place.thread for place in placed if place.vcpu is not None)
         else:

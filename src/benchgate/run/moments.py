@@ -27,7 +27,7 @@ from benchgate.base.cells import Lane
 from benchgate.base.errors import BootError, UsageError
 from benchgate.base.exploration import Exploration
 from benchgate.base.files import write_json
-from benchgate.base.process import Child
+from benchgate.base.process import Child, reap_adopted
 from benchgate.base.runs import BootSpec, RawRun
 from benchgate.base.snapshots import CONSOLE
 from benchgate.run import templates
@@ -84,6 +84,7 @@ class Standstill:
         jobs = (AttemptJob(self.request_of(branch), lambda _: None) for branch in branches)
         for index, raw in execute_all(jobs, at_once, self.fork):
             yield branches[index], raw
+        reap_adopted()
 
     def request_of(self, branch: Branch) -> RunRequest:
         """The run that this child is. It may also be executed by itself, from its begin."""

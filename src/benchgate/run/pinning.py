@@ -114,14 +114,21 @@ def read_back(
     return tuple(placed)
 
 
+def numbers(pid: int) -> tuple[int, ...]:
+    """The threads of a process; empty if the process is gone."""
+    try:
+        return tuple(int(entry.name) for entry in Path(f"/proc/{pid}/task").iterdir())
+    except (FileNotFoundError, ProcessLookupError):
+        return ()
+
+
 def threads(pid: int) -> dict[int, str]:
     """The threads of a process with their names; empty if the process is gone."""
     result: dict[int, str] = {}
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        for entry in Path(f"/proc/{pid}/task").iterdir():
-            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-                name = (entry / "comm").read_text(encoding="utf-8", errors="replace").strip()
-                result[int(entry.name)] = name
+    for thread in numbers(pid):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            name = Path(f"/proc/{pid}/task/{thread}/comm").read_text(encoding="utf-8", errors="replace")
+            result[thread] = name.strip()
     return result
 
 

@@ -6,11 +6,13 @@ A `Runner` takes jobs and gives their RawRuns, with all files in the folders of 
 
 from __future__ import annotations
 
+import gc
 import statistics
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from typing import Protocol
 
+from benchgate.base.process import reap_adopted
 from benchgate.base.runs import RawRun
 from benchgate.run import forked
 from benchgate.run.attempt import RunRequest
@@ -52,8 +54,9 @@ class LocalRunner:
 
     def __init__(self, templates: Templates | None = None) -> None:
         self._templates = templates
+        self._forks = 0
         self._private_kib: list[int] = []
-        """What each fork shared with nobody at its end."""
+        """What forks shared with nobody at their end, of those that were weighed."""
 
     def slots(self, here: int) -> int:
         return here
@@ -63,16 +66,20 @@ class LocalRunner:
 
     def execute_all(self, jobs: Iterable[AttemptJob], at_once: int) -> Generator[tuple[int, RawRun]]:
         fork = None if self._templates is None else self._templates.fork
+        gc.freeze()  # what is there now stays: no collection during the runs looks at it
         for index, raw in execute_all(jobs, at_once, fork):
-            if (own := forked.private_kib(raw.folder)) is not None:
-                self._private_kib.append(own)
+            if forked.is_fork(raw.folder):
+                self._forks += 1
+                own = forked.private_kib(raw.folder)
+                self._private_kib += [] if own is None else [own]
             yield index, raw
+            reap_adopted()
 
     def facts(self) -> Mapping[str, object]:
         if not self._private_kib:
             return {}
         most, usual = max(self._private_kib), round(statistics.median(self._private_kib))
-        return {"forks": {"runs": len(self._private_kib), "private_kib": usual, "most_private_kib": most}}
+        return {"forks": {"runs": self._forks, "private_kib": usual, "most_private_kib": most}}
 
     def close(self) -> None:
         """Ends the templates; no attempt is left."""

@@ -29,7 +29,7 @@ from benchgate.base.cells import Lane
 from benchgate.base.errors import BootError
 from benchgate.base.exploration import Strategy
 from benchgate.base.files import write_json
-from benchgate.base.process import Child
+from benchgate.base.process import Child, reap_adopted
 from benchgate.base.runs import BootSpec
 from benchgate.base.system.qemu import QMP_DESCRIPTOR
 from benchgate.build import cache
@@ -236,6 +236,7 @@ class Templates:
 
     def _forget_idle(self) -> None:
         """Who has the lock may be waiting for the thread that calls this."""
+        reap_adopted()
         if not self._lock.acquire(blocking=False):
             return
         try:
@@ -283,6 +284,7 @@ class Templates:
                 template.stack.close()
             self._every.clear()
             self._known.clear()
+        reap_adopted()
 
 
 @contextmanager

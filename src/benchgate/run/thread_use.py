@@ -22,9 +22,11 @@ from benchgate.base.jsonfields import Between, Presence, as_json
 from benchgate.host import resctrl
 from benchgate.host.noise import HostSnapshot, ThreadCounters, host_snapshot, thread_counters
 from benchgate.host.resctrl import Group, MemoryCounters
-from benchgate.run.pinning import threads
+from benchgate.run.pinning import numbers
 
 MEMORY_FILE = "memory.json"
+_LAST = frozenset({"end", "stop"})
+"""The moments after which a guest's process ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +66,15 @@ class HostRecord:
     samples: tuple[HostMoment, ...]
 
 
-def sample(pid: int, moment: str, vcpus: Sequence[int], cpus: Sequence[int] | None = None) -> UseSample:
-    """Takes a sample. `cpus` are the host CPUs whose counters are read: empty for all, None for none."""
+def sample(pid: int, moment: str, vcpus: Sequence[int], cpus: Sequence[int] | None) -> UseSample:
+    """Takes a sample. `cpus` are the host CPUs whose counters are read: empty for all. None: the guest is on
+    the instruction clock, to which no counter matters, so threads are read only where a process ends: how
+    long did they run and wait in all?"""
     stamp = time.monotonic_ns()
+    if cpus is None and moment not in _LAST:
+        return UseSample(moment, stamp, ())
     number = {thread: vcpu for vcpu, thread in enumerate(vcpus)}
-    seen = (thread_counters(pid, thread) for thread in sorted(threads(pid)))
+    seen = (thread_counters(pid, thread) for thread in sorted(numbers(pid)))
     uses = (ThreadUse(number.get(counters.thread), counters) for counters in seen if counters.name)
     return UseSample(moment, stamp, tuple(uses), None if cpus is None else host_snapshot(cpus=cpus or None))
 
@@ -114,7 +120,7 @@ class MemoryUse:
 
     def join(self) -> None:
         """Counts all threads that the process has now."""
-        self._group.join(sorted(threads(self._pid)))
+        self._group.join(sorted(numbers(self._pid)))
 
     def note(self, moment: str) -> None:
         if not self._group.why:

@@ -260,3 +260,36 @@ def test_start_time_is_none_for_a_process_that_has_ended() -> None:
     ended = subprocess.Popen(["true"])
     ended.wait()
     assert start_time(ended.pid) is None
+
+
+# ---- a child that another process has made
+
+
+@pytest.mark.parametrize(("number", "due"), [(0, 7), (signal.SIGKILL, -9), (signal.SIGTERM, -15)])
+def test_an_adopted_process_is_reaped_later_and_its_status_is_known_at_once(number: int, due: int) -> None:
+    def made() -> int:
+        if (pid := os.fork()) == 0:
+            if number:
+                os.kill(os.getpid(), number)
+            os._exit(7)
+        return pid
+
+    first, second = process.AdoptedProcess(made()), process.AdoptedProcess(made())
+    assert [first.wait(), first.wait()] == [due, due]
+    assert process._stat(first.pid)[0] == "Z"
+    assert second.wait() == due
+    assert start_time(first.pid) is None
+    process.reap_adopted()
+    process.reap_adopted()
+    assert start_time(second.pid) is None
+
+
+def test_the_cpu_time_of_children_is_added_if_it_is_asked_for() -> None:
+    child, read = shell("/bin/sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'; echo; read x")
+    assert os.read(read, 1) == b"\n"
+    own, whole = child.cpu_s(), child.cpu_s(with_children=True)
+    child.stop(0)
+    os.close(read)
+    assert own is not None
+    assert whole is not None
+    assert whole > own

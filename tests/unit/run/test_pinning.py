@@ -93,12 +93,12 @@ def test_a_vcpu_thread_that_ended_is_found() -> None:
 
 def test_a_process_that_is_gone_has_no_threads() -> None:
     assert threads(2**22 + 1) == {}
-    assert sample(2**22 + 1, "end", ()).threads == ()
+    assert sample(2**22 + 1, "end", (), None).threads == ()
 
 
 def test_accounting_counts_what_a_thread_did(waiter: int) -> None:
     def own(moment: str) -> tuple[int, int]:
-        uses = {use.counters.thread: use for use in sample(os.getpid(), moment, [waiter]).threads}
+        uses = {use.counters.thread: use for use in sample(os.getpid(), moment, [waiter], ()).threads}
         assert uses[waiter].vcpu == 0
         assert uses[os.getpid()].vcpu is None
         mine = uses[os.getpid()].counters

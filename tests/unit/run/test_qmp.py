@@ -19,7 +19,6 @@ from typing import Any
 
 import pytest
 
-from benchgate.base.errors import UsageError
 from benchgate.base.interrupts import arrived
 from benchgate.run.qmp import Qmp, QmpError
 from tests.machines import PATIENCE_S
@@ -207,13 +206,32 @@ def test_close_can_be_called_twice_and_drain_after_it(session: Session) -> None:
     qmp.drain(1)
 
 
-def test_use_inside_a_running_event_loop_is_refused_with_advice(tmp_path: Path) -> None:
-    async def inside() -> None:
-        near, far = socket.socketpair()
-        with near, far, pytest.raises(UsageError, match=r"asyncio\.to_thread"):
-            Qmp(near, tmp_path / "qmp.log")
+def test_it_can_be_used_inside_a_running_event_loop(session: Session) -> None:
+    async def inside() -> object:
+        with session.open({"running": True}) as qmp:
+            return qmp.execute("query-status")
 
-    asyncio.run(inside())
+    assert asyncio.run(inside()) == {"running": True}
+
+
+def test_events_before_an_answer_are_kept_and_an_answer_to_another_command_is_refused(
+    session: Session,
+) -> None:
+    event = '{"event": "RESET", "data": {"guest": true, "reason": "guest-reset"}}\r\n'
+    raw = f'{event}{{"return": 1, "id": "__qmp#00000"}}\r\n{{"return": 2, "id": "__qmp#00000"}}\r\n'
+    with session.open(raw, {}) as qmp:
+        assert qmp.execute("first") == 1
+        assert qmp.guest_ends == ("guest-reset",)
+        with pytest.raises(QmpError, match="QMP failed at second: QEMU answered something else"):
+            qmp.execute("second")
+
+
+def test_a_message_without_an_end_is_refused_when_it_is_too_long(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchgate.run.qmp._MESSAGE_BYTES", 1000)
+    with session.open("x" * 2000) as qmp, pytest.raises(QmpError, match="more than 1000 bytes"):
+        qmp.execute("stop", seconds=PATIENCE_S)
 
 
 def test_an_interrupt_while_waiting_for_the_greeting_passes_through(tmp_path: Path) -> None:
@@ -320,10 +338,10 @@ def test_a_deadline_leaves_nothing_open(session: Session, complaints: list[str])
     assert complaints == []
 
 
-def test_the_loop_finishes_its_turn_before_an_interrupt_is_raised(
+def test_a_message_is_recorded_whole_before_an_interrupt_is_raised(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The handler strikes where it would lose a callback: while the loop calls the transcript."""
+    """The handler strikes where it would lose a line of the transcript."""
     heard: list[str] = []
 
     def strike(*_: object) -> None:
@@ -333,7 +351,7 @@ def test_the_loop_finishes_its_turn_before_an_interrupt_is_raised(
             heard.append("whole")
 
     with session.open({}) as qmp:
-        monkeypatch.setattr(qmp._client, "_record", strike)
+        monkeypatch.setattr(qmp, "_record", strike)
         with pytest.raises(KeyboardInterrupt, match="in a callback"):
             qmp.execute("stop", seconds=PATIENCE_S)
     assert heard == ["begun", "whole"]

@@ -13,7 +13,15 @@ import pytest
 from benchgate.host import resctrl
 from benchgate.host.noise import HostSnapshot, ThreadCounters
 from benchgate.host.resctrl import MemoryCounters
-from benchgate.run.thread_use import MEMORY_FILE, MemoryUse, ThreadUse, UseSample, host_span_ns, keep_samples
+from benchgate.run.thread_use import (
+    MEMORY_FILE,
+    MemoryUse,
+    ThreadUse,
+    UseSample,
+    host_span_ns,
+    keep_samples,
+    sample,
+)
 
 
 def use(thread: int, vcpu: int | None, delay_ns: int | None) -> ThreadUse:
@@ -114,3 +122,17 @@ def test_a_host_that_does_not_count_says_why(tmp_path: Path) -> None:
     result = json.loads((tmp_path / MEMORY_FILE).read_text())
     assert result["samples"] == []
     assert "is not mounted" in result["why"]
+
+
+@pytest.mark.parametrize(
+    ("moment", "cpus", "has_threads"),
+    [("start", None, False), ("result", None, False), ("exit", None, False)]
+    + [(name, None, True) for name in ("end", "stop")]
+    + [(name, (), True) for name in ("start", "ready", "result", "end", "stop")],
+)
+def test_on_the_instruction_clock_threads_are_read_only_where_a_process_ends(
+    moment: str, cpus: tuple[int, ...] | None, has_threads: bool
+) -> None:
+    taken = sample(os.getpid(), moment, [os.getpid()], cpus)
+    assert (os.getpid() in taken.vcpus) == has_threads
+    assert (taken.host is not None) == (cpus is not None)

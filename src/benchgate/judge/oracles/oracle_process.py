@@ -21,12 +21,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
 from benchgate.base import cpu_limit, process
 from benchgate.base.files import read_json
 from benchgate.base.jsonfields import read
-from benchgate.host.noise import thread_counters
+from benchgate.host.noise import run_delay_ns
 
 PROGRAM = Path(__file__).with_name("oracle_main.py")
 MOST_ANSWER_BYTES = 64 * 1024
@@ -128,6 +126,7 @@ class OracleProcess:
                 raise self._end()
             elif events & select.POLLOUT:
                 self._send()
+                continue
             self._count(began, has_answered=answer.endswith(b"\n"))
         return answer
 
@@ -173,9 +172,9 @@ class OracleProcess:
             raise NoAnswerError(f"it waited for more than {limits.waiting_s:g} s without computing")
 
     def _spent(self) -> _ProcessUse:
-        used = psutil.Process(self._child.pid).cpu_times()
-        delay_ns = thread_counters(self._child.pid, self._child.pid).delay_ns
-        return _ProcessUse(time.monotonic(), sum(used[:4]), (delay_ns or 0) / 1e9)
+        cpu_s, delay_ns = self._child.cpu_s(with_children=True), run_delay_ns(self._child.pid)
+        used = self._counted_s if cpu_s is None else cpu_s
+        return _ProcessUse(time.monotonic(), used, (delay_ns or 0) / 1e9)
 
 
 def _line(value: Mapping[str, object]) -> bytes:

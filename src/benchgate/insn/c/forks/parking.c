@@ -21,7 +21,7 @@
 
 #define MOST 32
 #define STACK 16384
-#define PATIENCE 10000           // looks, the later ones a ms apart, until a thread has stopped
+#define PATIENCE 10000           // looks, a ms apart, until a thread has stopped
 #define SIGNAL SIGILL            // QEMU's threads block all signals but a few; of those nothing sends this one
 #define IN_THREAD 0x700          // libc's own record of a thread is at least so long
 #define RSEQ_SIGNATURE 0x53053053 // of glibc on x86
@@ -34,7 +34,7 @@ struct slot {
     char name[16];
     void *robust;
     size_t robust_bytes;
-    _Atomic bool parked, lives; // lives: in the child, its thread was made again
+    _Atomic uint32_t parked, lives; // lives: in the child, its thread was made again
 };
 
 static struct slot slots[MOST];
@@ -84,6 +84,18 @@ static void *number_in(uintptr_t base) {
     return (void *)(base + number_at);
 }
 
+// ---- what one thread tells another
+
+static void tell(_Atomic uint32_t *word) {
+    atomic_store(word, 1);
+    switch_futex(word, FUTEX_WAKE_PRIVATE, INT32_MAX);
+}
+
+static void await_a_ms(_Atomic uint32_t *word) {
+    struct timespec limit = {.tv_nsec = 1000000};
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, 0, &limit, NULL, 0);
+}
+
 // ---- a parked thread
 
 // On the slot's own stack. It uses nothing of libc's.
@@ -91,7 +103,7 @@ static void hold(void *argument) {
     struct slot *s = argument;
     struct switch_context here;
     uint32_t seen = atomic_load(&turn);
-    atomic_store(&s->parked, true);
+    tell(&s->parked);
     while (atomic_load(&turn) == seen)
         switch_futex(&turn, FUTEX_WAIT_PRIVATE, seen);
     here.base = s->context.base;
@@ -120,7 +132,7 @@ static int revived(void *argument) {
     syscall(SYS_set_robust_list, s->robust, s->robust_bytes);
     if (rseq_at)
         syscall(SYS_rseq, s->context.base + (uintptr_t)*rseq_at, RSEQ_BYTES, 0, RSEQ_SIGNATURE);
-    atomic_store(&s->lives, true);
+    tell(&s->lives);
     switch_to(way, &here, &s->context);
     return 0;
 }
@@ -151,7 +163,7 @@ static int list(bool (*rests)(long)) {
                 more = -1;
             else {
                 slots[used].thread = thread;
-                atomic_store(&slots[used].parked, false);
+                atomic_store(&slots[used].parked, 0);
                 used++;
                 more++;
             }
@@ -172,10 +184,7 @@ static enum stopped stop(struct slot *s) {
             return ENDED;
         if (look == PATIENCE)
             return BLOCKED;
-        if (look < PATIENCE / 10)
-            sched_yield();
-        else
-            usleep(1000);
+        await_a_ms(&s->parked);
     }
     return STOPPED;
 }
@@ -245,11 +254,11 @@ void parking_revive(void) {
         struct slot *s = &slots[i];
         if (s->thread < 0)
             continue;
-        atomic_store(&s->lives, false);
+        atomic_store(&s->lives, 0);
         if (clone(revived, s->stack + STACK, flags, s, NULL, (void *)s->context.base, number_in(s->context.base)) < 0)
             _exit(1);
         while (!atomic_load(&s->lives))
-            sched_yield();
+            await_a_ms(&s->lives);
     }
     atomic_store(&stopping, false);
     sigaction(SIGNAL, &before, NULL);
