@@ -80,9 +80,12 @@ def rooted(text: str, folder: str) -> str:
     return _RUN.sub(lambda match: shlex.quote(f"{folder}/{match.group()}"), whole)
 
 
+NEXT = "; next: "
+"""Between what a sentence says and what to do next."""
+
+
 def without_advice(reason: str) -> str:
-    """What a sentence says, without what to do next."""
-    return reason.partition("; next: ")[0]
+    return reason.partition(NEXT)[0]
 
 
 def counted(count: int, noun: str) -> str:
