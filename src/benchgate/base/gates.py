@@ -18,7 +18,7 @@ from benchgate.base.errors import OptionError
 from benchgate.base.jsonfields import As, Between, Matches, PlainWord, Presence
 from benchgate.base.runs import Measurement
 from benchgate.base.system.machines import IDEAL
-from benchgate.base.text import NEXT, percent
+from benchgate.base.text import NEXT, effect_text
 from benchgate.base.void_rule import DEFAULT as DEFAULT_VOID_RULE
 from benchgate.base.void_rule import VoidRule
 from benchgate.base.workload.metrics import SeenBy
@@ -317,12 +317,6 @@ def sign_of(kind: str, bound: str) -> str:
     return strict if kind in _STRICT else f"{strict}="
 
 
-def _seen(share: float) -> str:
-    if share < 1:
-        return f"smallest effect {percent(share)}"
-    return f"no effect below a factor of {1 + share:.2g} can be seen"
-
-
 class Word(StrEnum):
     """The outcome of a gate."""
 
@@ -387,7 +381,10 @@ class Verdict:
         if self.smallest_effect is None or self.outcome not in (Word.PASS, Word.FAIL):
             return self.reason
         what, then, advice = self.reason.partition(NEXT)
-        return f"{what}; {_seen(self.smallest_effect)}{then}{advice}"
+        seen = f"smallest effect {effect_text(self.smallest_effect)}"
+        if self.smallest_effect >= 1:
+            seen = f"no effect below {effect_text(self.smallest_effect)} can be seen"
+        return f"{what}; {seen}{then}{advice}"
 
     @property
     def sign(self) -> str:

@@ -125,6 +125,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.2g}%" if share < 0.995 else f"{100 * share:.0f}%"
 
 
+def effect_text(share: float) -> str:
+    """A distance from a threshold, as a share of it: `0.48%`, `a factor of 65`."""
+    return percent(share) if share < 1 else f"a factor of {1 + share:.2g}"
+
+
 def with_interval(ratio: float, low: float, high: float, sign: str = "") -> str:
     """`1.92 [1.90, 1.95]`; `sign` is the `x` of a speedup."""
     return f"{ratio:.2f}{sign} [{low:.2f}, {high:.2f}]"

@@ -18,7 +18,7 @@ from benchgate.base.text import NEXT, counted
 from benchgate.base.workload.metrics import WINDOWS
 from benchgate.plan.mark_table import OWN_FIGURE
 from benchgate.render.figures import ArmFigures, ArmSeries
-from benchgate.render.page.chapters.runs import replay_command
+from benchgate.render.page.chapters.runs import replay_command, run_name
 from benchgate.render.page.html import Html, join, prose, tag
 from benchgate.render.page.page_view import PageRow, PageView
 from benchgate.render.page.tables import NOTHING, TableLine, commands, more, table, word
@@ -173,10 +173,11 @@ def _asked(page: PageView, verdict: Verdict) -> str:
 def _how(page: PageView, line: GateLine) -> Html:
     is_loud = line.word not in (Word.PASS, Word.SKIP) and line.said != UNVERIFIED
     pasted = [page.rooted(one) for one in line.verdict.commands] if line.advice else []
-    if is_loud and not pasted:
-        pasted = list(filter(None, [_command(page, line.verdict)]))
+    advice = line.advice
+    if is_loud and not pasted and (again := _command(page, line.verdict)):
+        pasted, advice = [again], "; ".join(filter(None, [advice, f"{again} repeats the run"]))
     said = prose(line.said) if line.said else None
-    return tag("div", said, _next(line.advice, pasted), class_="how")
+    return tag("div", said, _next(advice, pasted), class_="how")
 
 
 def _next(advice: str, pasted: Sequence[str]) -> Html:
@@ -188,13 +189,14 @@ def _next(advice: str, pasted: Sequence[str]) -> Html:
 
 
 def _command(page: PageView, of: Verdict) -> str:
-    """Repeats the first run that is at fault, or else the first one of the cell, and says where its time
-    went. Only a run on the instruction clock can be repeated."""
-    runs = page.view.rows
-    mine = [row for row in runs if row.lane is Lane.INSN and _cell_of(row.cell) == _cell_of(of)]
+    """Repeats the run that the reason names, or the first one that is at fault, or else the first one of the
+    cell, and says where its time went. Only a run on the instruction clock can be repeated."""
+    runs = [row for row in page.view.rows if row.lane is Lane.INSN]
+    mine = [row for row in runs if _cell_of(row.cell) == _cell_of(of)]
     bad, good = [row for row in mine if row.is_broken], [row for row in mine if row.counts]
-    if bad:
-        return replay_command(page.view, bad[0])
+    named = [row for row in runs if row.is_broken and f"runs/{run_name(row)}/" in of.reason]
+    if named or bad:
+        return replay_command(page.view, [*named, *bad][0])
     return f"{replay_command(page.view, good[0])} --profile" if good else ""
 
 

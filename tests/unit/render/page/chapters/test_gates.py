@@ -72,6 +72,19 @@ def test_the_cause_is_said_once_with_the_command_for_the_run_at_fault() -> None:
     assert echo == ["wake-linux smp4/smp1", "INVALID", "-", "work > 3.6x", "its runs are not verified"]
 
 
+def test_the_command_repeats_the_run_that_the_reason_names() -> None:
+    """A speedup is INVALID because of its base; the command was that of the other arm."""
+    given = wide_view(6, 2, 3)
+    bad = [row for row in given.rows if row.is_broken][-1]
+    broken = next(one for one in given.verdicts if one.outcome is Word.INVALID and one.base_cpus)
+    name = f"{bad.run:04d}-{bad.cell.id}"
+    why = f"INVALID: wake-linux smp2/smp1: it is so; next: read runs/{name}/serial.log"
+    line = lines_of(asked(replace(given, verdicts=(replace(broken, cpus=2, id="other", reason=why),))))[0]
+    assert " ".join(line[4].split()).endswith(
+        f"this command repeats the run benchgate replay {HOME}/runs/{name}"
+    )
+
+
 def test_advice_has_paths_from_the_folder_that_holds_reports() -> None:
     failed = next(line for line in WIDE if line[0] == "pipe-linux smp4/smp1")
     command = rf"benchgate replay {HOME}/runs/\d+-pipe-linux-smp4 --profile"
