@@ -107,7 +107,7 @@ def where_time_goes(arm: Arm, metric: str = Window.WORK) -> str:
         look = command("benchgate", "threads", arm.sample)
         return f"{look}: it says which threads waited, on which CPU, and from which wake-up"
     look = command("benchgate", "replay", arm.sample, "--profile") if arm.lane is Lane.INSN else "--measure"
-    return f"{look} shows where the time goes; metrics.csv has the figures of every run"
+    return f"{look} shows where the time goes; metrics.csv has all runs' figures"
 
 
 NOT_RUN = " was not run: "

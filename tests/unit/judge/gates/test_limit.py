@@ -51,7 +51,7 @@ def test_fail_names_the_figure_and_what_to_read() -> None:
     verdict = rule(measured([950, 910, 920, 930, 940])).verdict
     assert verdict.outcome is Word.FAIL
     assert "= 930.0 [910.0, 950.0] ns > 900 ns" in verdict.reason
-    assert "next: --measure shows where the time goes; metrics.csv has the figures" in verdict.reason
+    assert "next: --measure shows where the time goes; metrics.csv has all runs' figures" in verdict.reason
     assert verdict.commands == ()
 
 
