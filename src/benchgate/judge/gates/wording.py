@@ -105,7 +105,7 @@ def where_time_goes(arm: Arm, metric: str = Window.WORK) -> str:
     """The advice after a FAIL."""
     if metric in OF_THREADS:
         look = command("benchgate", "threads", arm.sample)
-        return f"{look}: it says which threads waited, on which CPU, and from which wake-up"
+        return f"{look} says which threads waited, on which CPU, and from which wake-up"
     look = command("benchgate", "replay", arm.sample, "--profile") if arm.lane is Lane.INSN else "--measure"
     return f"{look} shows where the time goes; metrics.csv has all runs' figures"
 
