@@ -144,9 +144,7 @@ def test_a_gate_that_fails_says_so_in_one_line(rig: Rig) -> None:
     assert line.startswith(
         "FAIL: primes.hi-10000-fake smp2/smp1 = 1.46 [1.46, 1.46] < 1.6 (work, tcg, 5 runs "
     )
-    assert line.endswith(
-        "; next: --measure shows where the time goes; metrics.csv has all runs' figures"
-    )
+    assert line.endswith("; next: --measure shows where the time goes; metrics.csv has all runs' figures")
     text, _ = rejudge.show(rig.latest, width=1000)
     assert line in text.replace(str(rig.latest), str(rig.latest.resolve()))
 
