@@ -24,7 +24,7 @@ from tests.pageviews import full_view, long_names_view, long_view, threads_view,
 from tests.unit.factories import failing
 from tests.unit.render.test_escape import evil_view
 
-PHONE, SCREEN, BROAD = 390, 1200, 1400
+PHONE, HALF, SCREEN, BROAD = 390, 800, 1200, 1400
 WIDTHS = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
 OPEN_ALL = "document.querySelectorAll('details').forEach(one => one.open = true)"
 HIDDEN_PARTS = (
@@ -143,6 +143,20 @@ def test_opened_timelines_are_as_wide_as_the_page(name: str, browser: Browser, t
     assert room > 0.95 * (BROAD - 40)
     assert len(broads) > 3
     assert [width for width in broads if width < 0.99 * room] == []
+
+
+FARTHEST = "Math.max(...[...document.querySelectorAll('.how, #rows .broad svg')]" + (
+    ".filter(one => one.getClientRects().length).map(one => one.getBoundingClientRect().right))"
+)
+
+
+def test_on_half_a_screen_reasons_and_timelines_are_not_beyond_the_edge(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """The reason was a column of 100 px, half of it to be scrolled to."""
+    for name, given in (("names", long_names_view()), ("half", wide_view(5, 2, 3))):
+        browser.open(written(name, given, tmp_path), HALF)
+        assert browser.value(FARTHEST) <= HALF
 
 
 WOKEN = "[...document.querySelectorAll('table')].find(one => one.caption.textContent.includes('interrupted'))"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -142,11 +143,12 @@ def test_figures_that_a_gate_refused_are_accepted_only_by_name(
     assert rig.run("-k", "regression", "--smp=1,2").ret == 1
     accept = ("baseline", "accept", str(rig.latest))
     name = "primes.hi-10000-fake-smp2-regression"
-    assert f"--despite {name}" in (said := refused(capsys, *accept)), said
+    said = refused(capsys, *accept)
+    assert f"; next: benchgate {' '.join(accept)} --despite {name}\n" in said, said
     assert "a gate refused figures of these rows (1 verdict): FAIL: primes" in said
     assert "the file has all of its cells" in refused(capsys, *accept, "--add")
     said = refused(capsys, *accept, "--despite", name, "--despite", "other")
-    assert "other: no verdict of these rows" in said
+    assert "other: no verdict with this id is FAIL or INVALID" in said
     assert f"those that are: {name}\n" in said
     assert kept.read_bytes() == good
     assert cli.main([*accept, "--despite", name]) == 0
@@ -175,6 +177,8 @@ def test_a_cell_that_the_baseline_lacks_is_added_and_no_other_is_touched(
     result.stdout.fnmatch_lines(
         [f"*does not have this cell; next: benchgate baseline accept * --add --out {DEFAULT_FILE}*"]
     )
+    stored = json.loads((rig.latest / "verdicts.json").read_text())
+    (advised,) = (one for of in stored for one in of["commands"] if " accept " in one)
     said = refused(capsys, "baseline", "accept", str(rig.latest))
     assert "-smp2-regression" in said
     assert "-smp1-regression" not in said
@@ -182,7 +186,8 @@ def test_a_cell_that_the_baseline_lacks_is_added_and_no_other_is_touched(
     assert "a gate refused figures of these rows (1 verdict): FAIL: primes" in said
     (slow,) = re.findall(r"--despite (\S+)", said)
     assert json.loads(kept.read_text()) == good
-    assert cli.main(["baseline", "accept", str(rig.latest), "--add", "--despite", slow]) == 0
+    assert advised.endswith(f" --despite {slow}")
+    assert cli.main(shlex.split(advised.replace("SESSION", str(rig.latest)))[1:]) == 0
     said = capsys.readouterr().out
     assert "added to" in said
     assert "accepted, although: FAIL: primes" in said

@@ -144,15 +144,9 @@ def test_a_gate_that_fails_says_so_in_one_line(rig: Rig) -> None:
     assert line.startswith(
         "FAIL: primes.hi-10000-fake smp2/smp1 = 1.46 [1.46, 1.46] < 1.6 (work, tcg, 5 runs "
     )
-    log = re.search(r"; next: --measure shows .* the workers' own times are in (\S+)$", line)
-    assert log is not None
-    assert b"online=2" in Path(log[1]).read_bytes()
+    assert line.endswith("; next: --measure shows where the time goes; metrics.csv has all runs' figures")
     text, _ = rejudge.show(rig.latest, width=1000)
     assert line in text.replace(str(rig.latest), str(rig.latest.resolve()))
-    (stored,) = (
-        load for load in json.loads((rig.latest / "verdicts.json").read_text()) if load["gate"] == "speedup"
-    )
-    assert f"in runs/{Path(log[1]).parent.name}/serial.log" in stored["reason"]
 
 
 @pytest.mark.parametrize("words", [("--tb=no",), ("--tb=line",)])

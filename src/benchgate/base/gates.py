@@ -18,7 +18,7 @@ from benchgate.base.errors import OptionError
 from benchgate.base.jsonfields import As, Between, Matches, PlainWord, Presence
 from benchgate.base.runs import Measurement
 from benchgate.base.system.machines import IDEAL
-from benchgate.base.text import percent
+from benchgate.base.text import NEXT, effect_text
 from benchgate.base.void_rule import DEFAULT as DEFAULT_VOID_RULE
 from benchgate.base.void_rule import VoidRule
 from benchgate.base.workload.metrics import SeenBy
@@ -372,14 +372,19 @@ class Verdict:
     as a share of the threshold."""
     baseline: Annotated[_Text | None, Presence.LATER] = None
     """The baseline file, if the figure is a ratio to a baseline."""
+    commands: Annotated[tuple[_Text, ...], Presence.LATER] = ()
+    """The commands that the reason advises, as they stand in it."""
 
     @property
     def sentence(self) -> str:
         """The reason and, for a decision, the smallest effect that such runs detect."""
         if self.smallest_effect is None or self.outcome not in (Word.PASS, Word.FAIL):
             return self.reason
-        what, then, advice = self.reason.partition("; next: ")
-        return f"{what}; smallest effect {percent(self.smallest_effect)}{then}{advice}"
+        what, then, advice = self.reason.partition(NEXT)
+        seen = f"smallest effect {effect_text(self.smallest_effect)}"
+        if self.smallest_effect >= 1:
+            seen = f"no effect below {effect_text(self.smallest_effect)} can be seen"
+        return f"{what}; {seen}{then}{advice}"
 
     @property
     def sign(self) -> str:

@@ -80,9 +80,12 @@ def rooted(text: str, folder: str) -> str:
     return _RUN.sub(lambda match: shlex.quote(f"{folder}/{match.group()}"), whole)
 
 
+NEXT = "; next: "
+"""Between what a sentence says and what to do next."""
+
+
 def without_advice(reason: str) -> str:
-    """What a sentence says, without what to do next."""
-    return reason.partition("; next: ")[0]
+    return reason.partition(NEXT)[0]
 
 
 def counted(count: int, noun: str) -> str:
@@ -120,6 +123,11 @@ def percent(share: float) -> str:
     if 0 < share < SMALLEST_SHARE:
         return f"<{SMALLEST_SHARE:.2%}"
     return f"{100 * share:.2g}%" if share < 0.995 else f"{100 * share:.0f}%"
+
+
+def effect_text(share: float) -> str:
+    """A distance from a threshold, as a share of it: `0.48%`, `a factor of 65`."""
+    return percent(share) if share < 1 else f"a factor of {1 + share:.2g}"
 
 
 def with_interval(ratio: float, low: float, high: float, sign: str = "") -> str:

@@ -62,9 +62,22 @@ def _request(action: str, words: argparse.Namespace) -> AcceptanceRequest:
     given = [words.file] if "file" in words else []
     given += ["--profile"] if profile else []
     given += [word for system in systems for word in ("--system", system)]
+    whole = ["benchgate", "baseline", action, str(folder), *given, *_more(words)]
     verb, known = shlex.join(["baseline", action, *given]), trusted(words, acceptance.session_of(folder)[0])
     despite = tuple(getattr(words, "despite", ()))
-    return acceptance.AcceptanceRequest(folder, known, profile, tuple(systems), despite, verb)
+    return acceptance.AcceptanceRequest(
+        folder, known, profile, tuple(systems), despite, verb, shlex.join(whole)
+    )
+
+
+def _more(words: argparse.Namespace) -> list[str]:
+    """The other options of `accept` that were given."""
+    given = ["--add"] if getattr(words, "add", False) else []
+    given += ["--out", words.out] if getattr(words, "out", DEFAULT_FILE) != DEFAULT_FILE else []
+    for name in ("despite", "workload", "gate", "extra_report"):
+        values = getattr(words, name, [])
+        given += [word for value in values for word in (f"--{name.replace('_', '-')}", str(value))]
+    return given
 
 
 def _accept(words: argparse.Namespace) -> int:

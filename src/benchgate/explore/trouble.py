@@ -16,6 +16,7 @@ from enum import StrEnum
 from statistics import median
 
 from benchgate.base.runs import Ending
+from benchgate.base.workload.metrics import time_text
 from benchgate.insn.explore_log import Delay
 
 MEDIAN_OF = 15
@@ -74,6 +75,8 @@ class RunObservation:
     """When the first line was typed at its prompt; None: nothing was."""
     places: tuple[str, ...] = ()
     """Where each vCPU was at the end, as symbol+offset; empty if that is not known."""
+    cpus_used: float | None = None
+    """How many CPUs were awake in the window, on average."""
     unused: bool = False
     """Whether the reason is a CPU without work; the answers are right."""
 
@@ -111,12 +114,12 @@ def trouble(made: RunObservation, usual_ns: float | None, slower: float) -> Trou
     if usual_ns and made.work_ns is not None:
         own_ns = made.work_ns - made.delayed_ns
         if own_ns > slower * usual_ns:
-            times, stalls = own_ns / usual_ns, made.delayed_ns
-            return Trouble(
-                TroubleKind.SLOW,
-                f"its window of {made.work_ns} ns, without {stalls} ns of stalls, is {times:.1f} times the "
-                f"median of {usual_ns:.0f} ns",
+            stalls = " without its stalls" if made.delayed_ns else ""
+            used = (
+                f"; {made.cpus_used:.1f} of its CPUs were awake in it" if made.cpus_used is not None else ""
             )
+            what = f"its window of {time_text(own_ns)}{stalls} is {own_ns / usual_ns:.1f} times the median of"
+            return Trouble(TroubleKind.SLOW, f"{what} {time_text(usual_ns)}{used}")
     return None
 
 

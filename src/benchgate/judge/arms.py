@@ -45,7 +45,7 @@ def arm_of(
     """The arm of these runs. `invalid` has one reason for each run without a result."""
     good, bad = tuple(runs), tuple(invalid)
     samples = [run for run in good if is_sample(run)]
-    void = tuple(f"{run.run.folder.name}: {run.void}" for run in good if run.void and not run.run.warmup)
+    void = tuple(f"{_name(run.run)}: {run.void}" for run in good if run.void and not run.run.warmup)
     facts = Arm(
         cell,
         attempted=len(samples) + len(void) + len(bad),
@@ -89,7 +89,7 @@ def _without_value(runs: Sequence[VerifiedRun]) -> dict[str, str]:
     for name in {name: None for run in runs for name in run.absent}:
         without = [run for run in runs if name in run.absent]
         share = f"{len(without)} of {counted(len(runs), 'run')}"
-        result[name] = f"{share} without a value: {without[0].run.folder.name}: {without[0].absent[name]}"
+        result[name] = f"{share} without a value: {_name(without[0].run)}: {without[0].absent[name]}"
     return result
 
 
@@ -122,7 +122,12 @@ def arm_from_runs(
 
 
 def _reason(judged: JudgedRun) -> str:
-    return f"{judged.run.folder.name}: {judged.reason}"
+    return f"{_name(judged.run)}: {judged.reason}"
+
+
+def _name(run: RawRun) -> str:
+    """The sentences of an arm name its cell already."""
+    return f"run {run.attempt:04}"
 
 
 def _folder(run: RawRun) -> str:
@@ -166,7 +171,8 @@ def difference(first: RawRun, second: RawRun) -> str:
     if first.clock_log is None or second.clock_log is None:
         return ""
     logs = read_log(first.clock_log), read_log(second.clock_log)
-    where = f"{first.folder.name} and {second.folder.name} have the same seed {first.seed} but differ"
+    names = f"{_name(first)} and {_name(second)} of {first.cell.id}"
+    where = f"{names} have the same seed {first.seed} but differ"
     if result := _of_ends(first, second) or _of_common_events(*logs):
         return f"{where}{result}"
     ended_by_host = None in (first.exit_status, second.exit_status)

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from benchgate.base.baselines import NOTHING, BaselineSet
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Policy, Verdict
-from benchgate.judge.gates import judge
+from benchgate.judge.gates import judge, regression
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,8 @@ def decide(
         for cell, runs in ruling.needs.items():
             if arms[cell].runs < runs:
                 needs[cell] = max(needs.get(cell, 0), runs)
-    return Decision(MappingProxyType(needs), tuple(ruling.verdict for ruling in rulings))
+    verdicts = regression.completed(ruling.verdict for ruling in rulings)
+    return Decision(MappingProxyType(needs), verdicts)
 
 
 def _require_distinct(gates: tuple[Gate, ...]) -> None:

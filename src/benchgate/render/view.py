@@ -19,7 +19,7 @@ from benchgate.base.clocks import Clocks
 from benchgate.base.errors import EvidenceError
 from benchgate.base.gates import VERIFIED, CapacityBound, Policy, Verdict, Word
 from benchgate.base.runs import Outcome, Resolution
-from benchgate.base.text import UNAVAILABLE, counted, gathered, one_line
+from benchgate.base.text import NEXT, UNAVAILABLE, counted, gathered, one_line
 from benchgate.base.workload.metrics import SeenBy
 from benchgate.base.workload.witness import WitnessedPromise
 from benchgate.evidence.files import SESSION
@@ -396,7 +396,7 @@ def told_of(verdicts: Iterable[Verdict]) -> tuple[ToldVerdicts, ...]:
 def _told(word: Word, cause: str, same: Sequence[Verdict], *, not_run: bool) -> list[ToldVerdicts]:
     why = f"not run: {cause}" if not_run else cause
     if len(same) >= FEW:
-        what, sign, then = why.partition("; next: ")
+        what, sign, then = why.partition(NEXT)
         (text,) = gathered(((verdict.id, what) for verdict in same), "gate")
         return [ToldVerdicts(word, f"{text}{sign}{then}", tuple(same), why)]
     texts = [

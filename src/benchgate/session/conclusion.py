@@ -30,6 +30,7 @@ from benchgate.judge.arms import arms, repeats
 from benchgate.judge.checks.witness_summary import who_says, witness_of
 from benchgate.judge.decide import decide
 from benchgate.judge.fits import fits
+from benchgate.judge.gates import regression
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.noise import noise_of
 from benchgate.judge.run_files import read_console
@@ -99,7 +100,7 @@ def _conclude(
         policy = reader.read_policy_of(facts, sweep, where)
         verdicts += decide(gates, arms(sweep.cells, runs, sweep.declared), policy, bounds, against).verdicts
         capacity.update(bounds)
-    return tuple(verdicts), capacity
+    return regression.completed(verdicts), capacity
 
 
 def _trusted_gate(gate: Gate, trusted: TrustedPrograms) -> Gate:

@@ -72,7 +72,13 @@ def test_slow_is_more_than_k_times_the_median_beside_the_stalls_themselves() -> 
     slow = trouble(replace(GOOD, work_ns=4001), 1000.0, 4.0)
     assert slow is not None
     assert slow.kind is TroubleKind.SLOW
-    assert "4.0 times the median of 1000 ns" in slow.what
+    assert slow.what == "its window of 4.001 us is 4.0 times the median of 1 us"
+    crowded = trouble(replace(GOOD, work_ns=4001, delayed_ns=1, cpus_used=1.02), 900.0, 4.0)
+    assert crowded is not None
+    assert crowded.what == (
+        "its window of 4 us without its stalls is 4.4 times the median of 900 ns; 1.0 of its CPUs were awake "
+        "in it"
+    )
     assert trouble(replace(GOOD, work_ns=4001, delayed_ns=1), 1000.0, 4.0) is None
 
 

@@ -56,8 +56,7 @@ def test_a_metric_without_a_value_in_one_run_is_not_measured_and_the_others_are(
     runs = [run(1, rps=7), run(2, rps=None), run(3, rps=None)]
     arm = arms(cells, runs, declared)[cell(2).id]
     assert (arm.runs, set(arm.measurements), arm.invalid) == (3, {"work", "total"}, ())
-    name = runs[1].run.folder.name
-    assert arm.absent == {"rps": f"2 of 3 runs without a value: {name}: its histogram `h` is empty"}
+    assert arm.absent == {"rps": "2 of 3 runs without a value: run 0002: its histogram `h` is empty"}
     arm = arms(cells, [run(1, rps=None, warmup=True), run(2, rps=7)], declared)[cell(2).id]
     assert (set(arm.measurements), arm.absent) == ({"work", "total", "rps"}, {})
 
@@ -213,7 +212,8 @@ def test_two_runs_of_one_seed_end_with_equal_memory(
     assert difference(one, other) == ""
     memory(other, *lines, digest=digest)
     result = difference(one, other)
-    assert result == (f"a and b have the same seed 7 but differ in {said}" if said else "")
+    names = f"run {one.attempt:04} and run {other.attempt:04} of {one.cell.id}"
+    assert result == (f"{names} have the same seed 7 but differ in {said}" if said else "")
 
 
 def test_what_both_runs_of_a_seed_have_in_common_is_said(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def test_void_runs_are_counted_and_named_in_every_report() -> None:
 
 def left_out(cpus: int, why: str) -> Verdict:
     one = arm(cell(cpus), skipped=why)
-    return verdict(speedup(cpus), Word.SKIP, not_run(one, f"primes-linux smp{cpus}/smp1: "), {})
+    return verdict(speedup(cpus), Word.SKIP, f"SKIP: primes-linux smp{cpus}/smp1: {not_run(one)}", {})
 
 
 def failed(cpus: int) -> Verdict:

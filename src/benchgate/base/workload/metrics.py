@@ -58,6 +58,10 @@ def in_unit(value: float, unit: str, digits: Callable[[float], str]) -> str:
     return f"{digits(value)} {unit}".rstrip()
 
 
+def time_text(ns: float) -> str:
+    return in_unit(ns, NS, "{:.4g}".format)
+
+
 def threshold_text(value: float, unit: str) -> str:
     """A threshold in the unit of its figure, as plans, gates and errors say it."""
     return in_unit(value, unit, number)

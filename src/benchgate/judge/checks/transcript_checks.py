@@ -60,7 +60,10 @@ def require_cpus(requested: int, online: int) -> None:
 
 
 def check_started(log: ClockLog) -> None:
-    """A CPU that the guest counts has executed something."""
+    """A CPU that the guest counts has executed something. In a warm start it did so before the snapshot, and
+    may then have no thread to run."""
+    if log.start is not None:
+        return
     idle = [vcpu for vcpu, totals in enumerate(log.totals) if not totals.executed]
     if idle:
         raise UnusedCpuError(

@@ -17,6 +17,7 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.runs import CpuUse, OutsideUse
 from benchgate.base.statistics.stats import Interval
 from benchgate.base.system.results import LineWindow, MarkWindow, ResultPattern, WindowSource
+from benchgate.base.workload.metrics import time_text
 from benchgate.insn.log import ClockLog, ConsoleLine, LateSightings, VcpuWork
 from benchgate.insn.window import between_marks
 from benchgate.judge.console import patterns
@@ -242,11 +243,13 @@ def _check_duration(what: str, figure: PrintedFigure, begin: ConsoleLine, end: C
 def _unused(what: str, figure: int, begin: ConsoleLine, end: ConsoleLine) -> str:
     """Every CPU that the row counts must have worked. A vCPU that only waits in a loop did not."""
     least = LEAST_SHARE * figure / len(end.vcpus)
-    for vcpu, (before, after) in enumerate(zip(begin.vcpus, end.vcpus, strict=True)):
-        worked = after.worked - before.worked
-        if worked < least:
-            return (
-                f"{what}: the row counts {len(end.vcpus)} CPUs and its window is {figure} ns long, but vCPU "
-                f"{vcpu} executed only {worked} instructions of work until the guest printed that figure"
-            )
-    return ""
+    worked = [after.worked - before.worked for before, after in zip(begin.vcpus, end.vcpus, strict=True)]
+    idle = {vcpu: done for vcpu, done in enumerate(worked) if done < least}
+    if not idle:
+        return ""
+    names = f"vCPU{'s' if len(idle) > 1 else ''} {', '.join(map(str, idle))}"
+    return (
+        f"{what}: right answers, but of {len(end.vcpus)} CPUs {names} executed only {max(idle.values())} "
+        f"instructions of work in its window of {time_text(figure)}: the threads ran on "
+        "the others"
+    )

@@ -28,7 +28,7 @@ from benchgate.base.workload.scenarios import PREFIX as SCENARIO
 from benchgate.base.workload.workloads import UNVERIFIED
 from benchgate.judge.gates import verified
 from benchgate.judge.gates.arm_checks import broken_arm, known_arm
-from benchgate.judge.gates.wording import claimed, informing, ruling, subject, with_words
+from benchgate.judge.gates.wording import about, claimed, informing, ruling, subject, with_words
 
 Judge = Callable[[Gate, GateInput], Ruling]
 
@@ -113,10 +113,8 @@ def _few_boots(gate: Gate, measured: GateInput) -> Ruling | None:
     for cell, arm in _arms(gate, measured):
         due = min(measured.policy.boots, arm.runs) if arm.boots else 0
         if arm.boots < due:
-            what = (
-                f"{subject(gate)}: behind the {counted(arm.runs, 'run')} of {cell.id} stand only "
-                f"{counted(arm.boots, 'boot')}, and the policy asks for {due}"
-            )
+            why = f"{cell.id} has only {counted(arm.boots, 'boot')} behind its {counted(arm.runs, 'run')}"
+            what = about(subject(gate), f"{why}, and the policy asks for {due}")
             advice = "measure again: the snapshots, or the records of their runs, were exchanged"
             return ruling(gate, Word.INVALID, what, advice, lane=arm.lane, runs=arm.runs)
     return None
@@ -138,7 +136,7 @@ def _without_value(gate: Gate, measured: GateInput) -> Ruling | None:
     """Rules on a metric that a verified run has no value of. The gates of its other metrics are decided."""
     for cell, arm in _arms(gate, measured):
         if gate.metric in arm.absent and not broken_arm(arm):
-            what = f"{subject(gate)}: {cell.id} has no {gate.metric}: {arm.absent[gate.metric]}"
+            what = about(subject(gate), f"{cell.id} has no {gate.metric}: {arm.absent[gate.metric]}")
             advice = "give the run more work or time, or gate another metric"
             return ruling(gate, Word.INVALID, what, advice, lane=arm.lane, runs=arm.runs)
     return None

@@ -10,7 +10,7 @@ from benchgate.base.cells import Cell, Placement
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, GateInput, Word
 from benchgate.base.text import counted
-from benchgate.judge.gates.wording import first_of, not_run, reason
+from benchgate.judge.gates.wording import about, first_of, not_run, reason
 
 QUIETER = "stop the host's other work, or use --clock insn"
 
@@ -19,13 +19,13 @@ def early(what: str, arms: tuple[Arm, ...]) -> tuple[Word, str] | None:
     """The verdict on these arms if their figures do not matter. `what`: the subject of the sentence."""
     for arm in arms:
         if broken := broken_arm(arm):
-            return Word.INVALID, reason(Word.INVALID, f"{what}: {broken}", see_runs(arm))
+            return Word.INVALID, reason(Word.INVALID, about(what, broken), see_runs(arm))
     for arm in arms:
         if arm.skipped:
-            return Word.SKIP, not_run(arm, f"{what}: ")
+            return Word.SKIP, reason(Word.SKIP, about(what, not_run(arm)))
         if arm.placement is Placement.OVERSUBSCRIBED:
-            why = f"{what}: {arm.cell.id} has more CPUs than pins, so it is functional only"
-            return Word.SKIP, reason(Word.SKIP, why, "give --cpus one host CPU per vCPU")
+            why = f"{arm.cell.id} has more CPUs than pins, so it is functional only"
+            return Word.SKIP, reason(Word.SKIP, about(what, why), "give --cpus one host CPU per vCPU")
     return None
 
 

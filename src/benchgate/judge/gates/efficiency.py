@@ -14,9 +14,10 @@ from benchgate.base.errors import DecideError
 from benchgate.base.gates import CapacityBound, Gate, GateInput, Policy, Ruling
 from benchgate.base.statistics.stats import Interval
 from benchgate.base.workload.metrics import Metric, number
-from benchgate.judge.gates import looks, speedup, two_arms
+from benchgate.judge.gates import looks, two_arms
 from benchgate.judge.gates.figures import GateFigures
 from benchgate.judge.gates.looks import GateQuestion, require_between, require_one_bound, rule_of
+from benchgate.judge.gates.wording import where_time_goes
 
 KIND = "efficiency"
 
@@ -45,7 +46,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     two_arms.require_row(gate)
     base, arm = two_arms.arms_of(gate, measured)
     ideal = gate.cell.cpus / base.cell.cpus
-    rule, found = rule_of(gate, speedup.advice(arm)), two_arms.contradiction(gate, base, arm)
+    rule, found = rule_of(gate, where_time_goes(arm, gate.metric)), two_arms.contradiction(gate, base, arm)
     asked = GateQuestion(gate, measured, (base, arm), rule, found, host_share(gate, measured, ideal))
 
     def figures_at(look: int) -> GateFigures:

@@ -21,6 +21,7 @@ from benchgate.base.system.machines import unit_on
 from benchgate.base.text import counted, first_few
 from benchgate.base.workload.metrics import OF_THREADS, WHOLE, in_unit
 from benchgate.judge.gates.figures import GateFigures
+from benchgate.judge.gates.wording import command
 
 MOST_SEEDS = 8
 
@@ -75,9 +76,9 @@ class ArmGroups:
             return ""
         one, two = (self.of.runs[group[0]] for group in (self.places[0], self.places[-1]))
         if self.of.metric.name in OF_THREADS:
-            return f"benchgate threads {one} {two}"
+            return command("benchgate", "threads", one, two)
         if self.of.lane is Lane.INSN:
-            return f"benchgate replay {one} --profile, and the same with {two}"
+            return " and ".join(command("benchgate", "replay", run, "--profile") for run in (one, two))
         return f"compare {one}/serial.log with {two}/serial.log"
 
 

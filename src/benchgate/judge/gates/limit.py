@@ -17,7 +17,7 @@ from benchgate.judge.gates import figures, groups, looks
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import GateFigures, in_time, of_median, unusable
 from benchgate.judge.gates.looks import GateQuestion, require_one_bound, rule_of
-from benchgate.judge.gates.wording import printed_step, reason, subject
+from benchgate.judge.gates.wording import printed_step, reason, subject, where_time_goes
 
 KIND = "limit"
 
@@ -43,8 +43,7 @@ def _require_decision(gate: Gate, metric: Metric) -> None:
 
 def judge(gate: Gate, measured: GateInput) -> Ruling:
     check(gate)
-    files = f"{known_arm(gate.cell, measured).sample}/serial.log, and metrics.csv for every run"
-    return judge_with(gate, measured, f"read the values of the workers in {files}")
+    return judge_with(gate, measured, where_time_goes(known_arm(gate.cell, measured), gate.metric))
 
 
 def judge_with(gate: Gate, measured: GateInput, advice: str) -> Ruling:

@@ -133,7 +133,8 @@ class GateQuestion:
     @property
     def fields(self) -> dict[str, object]:
         """The fields of a verdict without figures."""
-        return {"lane": self.lane, "threshold": self.limit, "runs": self.ready}
+        unit = self.gate.setting("unit") or None
+        return {"lane": self.lane, "threshold": self.limit, "runs": self.ready, "unit": unit}
 
     def ruling(self, word: Word, text: str, seen: GateFigures | None = None, wanted: int = 0) -> Ruling:
         needs = {arm.cell.id: wanted for arm in self.arms} if wanted else {}

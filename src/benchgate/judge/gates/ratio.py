@@ -40,5 +40,5 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
         return Ruling(verdict(gate, Word.SKIP, reason(Word.SKIP, text, "name another --system"), fields))
     arms = two_arms.arms_of(gate, measured)
     found = two_arms.contradiction(gate, *arms, on_other_lanes=Word.SKIP)
-    asked = GateQuestion(gate, measured, arms, rule_of(gate, where_time_goes(arms[-1])), found)
+    asked = GateQuestion(gate, measured, arms, rule_of(gate, where_time_goes(arms[-1], gate.metric)), found)
     return looks.judge(asked, partial(two_arms.figures_of, gate, measured, asked.limit))

@@ -8,24 +8,27 @@ other figures. Fails with DecideError if the gate is invalid.
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
 from benchgate.base.baselines import BaselineArm
 from benchgate.base.cells import Lane
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Word
+from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Verdict, Word
 from benchgate.base.runs import Measurement
 from benchgate.base.statistics.stats import Interval
-from benchgate.base.text import counted
+from benchgate.base.text import NEXT, counted, visible, without_advice
 from benchgate.base.workload.metrics import Metric, number
 from benchgate.judge.gates import baseline_checks, figures, looks, two_arms
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import RATIO, GateFigures
 from benchgate.judge.gates.looks import GateQuestion, rule_of
-from benchgate.judge.gates.wording import informing, reason, subject
+from benchgate.judge.gates.wording import command, informing, reason, subject
 
 KIND = "regression"
+ACCEPT = ("benchgate", "baseline", "accept", "SESSION")
 
 
 def check(gate: Gate, _metric: Metric | None = None, _policy: Policy | None = None) -> None:
@@ -86,18 +89,46 @@ def _contradiction(gate: Gate, measured: GateInput, arm: Arm, then: BaselineArm)
     return _invalid(gate, why, _where(gate, arm)) if differing else ""
 
 
-OTHER_FILE = "benchgate baseline accept SESSION --out ANOTHER.json, which the mark names in `baseline`"
+OTHER_FILE = f"{command(*ACCEPT, '--out', 'ANOTHER.json')}, which the mark names in `baseline`"
 
 
 def _add(gate: Gate) -> str:
     """What the file has already stays as it is."""
-    return f"benchgate baseline accept SESSION --add --out {gate.baseline}"
+    return command(*ACCEPT, "--add", "--out", gate.baseline)
+
+
+def completed(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
+    """Each command that accepts the session names what it accepts the session despite of, as `accept` asks
+    for. `verdicts`: all of a session or, as long as it goes on, those that there are."""
+    every = tuple(verdicts)
+    refused = [one for one in every if one.outcome in (Word.FAIL, Word.INVALID) and not _accepting(one)]
+    if any(one.outcome is Word.INVALID and one.gate != KIND for one in refused):
+        return tuple(_without_acceptance(one) if _accepting(one) else one for one in every)
+    flags = [word for one in refused for word in ("--despite", one.id)]
+    return tuple(_despite(one, flags) if _accepting(one) else one for one in every)
+
+
+def _accepting(of: Verdict) -> str:
+    """The command by which the verdict advises to accept the session."""
+    return next((one for one in of.commands if one.startswith(shlex.join(ACCEPT))), "")
+
+
+def _despite(of: Verdict, flags: Sequence[str]) -> Verdict:
+    before = _accepting(of)
+    whole = visible(" ".join([before.partition(" --despite ")[0], *map(shlex.quote, flags)]))
+    commands = tuple(whole if one == before else one for one in of.commands)
+    return replace(of, reason=of.reason.replace(before, whole), commands=commands)
+
+
+def _without_acceptance(of: Verdict) -> Verdict:
+    advice = "make right first what else is INVALID: a session with it is no baseline"
+    return replace(of, reason=f"{without_advice(of.reason)}{NEXT}{advice}", commands=())
 
 
 def _where(gate: Gate, arm: Arm) -> str:
     """The command that shows what differs."""
-    symbols = " --profile" if arm.lane is Lane.INSN else ""
-    return f"benchgate baseline diff {gate.baseline} {arm.sample}{symbols}"
+    symbols = ["--profile"] if arm.lane is Lane.INSN else []
+    return command("benchgate", "baseline", "diff", gate.baseline, arm.sample, *symbols)
 
 
 def _invalid(gate: Gate, why: str, advice: str) -> str:

@@ -78,7 +78,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     arms = tuple(known_arm(cell, measured) for cell in gate.cells)
     pairs = (two_arms.contradiction(gate, arms[0], arm) for arm in arms[1:])
     found = next(filter(None, pairs), None)
-    asked = GateQuestion(gate, measured, arms, rule_of(gate, where_time_goes(arms[-1])), found)
+    asked = GateQuestion(gate, measured, arms, rule_of(gate, where_time_goes(arms[-1], gate.metric)), found)
     return looks.judge(asked, partial(_figures, gate, measured, arms, asked.limit))
 
 

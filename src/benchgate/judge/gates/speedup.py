@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from benchgate.base.cells import Lane
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling
+from benchgate.base.gates import Gate, GateInput, Policy, Ruling
 from benchgate.base.workload.metrics import Metric
 from benchgate.judge.gates import looks, two_arms
 from benchgate.judge.gates.looks import GateQuestion, rule_of
@@ -28,7 +27,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     _require_threshold(gate)
     two_arms.require_row(gate)
     arms, host = two_arms.arms_of(gate, measured), two_arms.host_capacity(gate, measured)
-    rule = rule_of(gate, advice(arms[-1]))
+    rule = rule_of(gate, where_time_goes(arms[-1], gate.metric))
     asked = GateQuestion(gate, measured, arms, rule, two_arms.contradiction(gate, *arms), host)
     return looks.judge(asked, partial(two_arms.figures_of, gate, measured, asked.limit))
 
@@ -36,9 +35,3 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
 def _require_threshold(gate: Gate) -> None:
     if gate.at_least is None or gate.at_most is not None:
         raise DecideError(f"{gate.id}: a speedup gate takes at_least (a control takes at_most)")
-
-
-def advice(arm: Arm) -> str:
-    """What to do after a FAIL."""
-    look = f"benchgate replay {arm.sample} --profile" if arm.lane is Lane.INSN else "--measure"
-    return where_time_goes(arm, look)

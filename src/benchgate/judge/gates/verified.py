@@ -17,7 +17,7 @@ from benchgate.base.text import counted
 from benchgate.base.workload.metrics import Metric
 from benchgate.base.workload.workloads import UNVERIFIED
 from benchgate.judge.gates.arm_checks import ended, known_arm, see_runs, unrepeated, unverified
-from benchgate.judge.gates.wording import NOT_RUN, first_of, ruling
+from benchgate.judge.gates.wording import first_of, not_run, ruling
 
 KIND = VERIFIED
 
@@ -34,7 +34,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     if broken := unverified(arm) or unrepeated(arm):
         return say(Word.INVALID, f"{gate.cell.id}: {broken}", see_runs(arm))
     if arm.skipped:
-        return say(Word.SKIP, f"{arm.cell.id}{NOT_RUN}{arm.skipped}")
+        return say(Word.SKIP, not_run(arm))
     if arm.runs < wanted:
         word, why, advice = ended(measured) or (Word.SKIP, _too_few(arm, wanted, measured), "")
         needs = {} if measured.too_many_void and word is not Word.INVALID else {gate.cell.id: wanted}

@@ -16,10 +16,11 @@ from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Policy, Ruling
 from benchgate.base.statistics.stats import bootstrap
 from benchgate.base.workload.metrics import Metric, MetricDirection, number
-from benchgate.judge.gates import looks, speedup, two_arms
+from benchgate.judge.gates import looks, two_arms
 from benchgate.judge.gates.efficiency import check_limits, host_share, scaled
 from benchgate.judge.gates.figures import GateFigures
 from benchgate.judge.gates.looks import GateQuestion, require_one_bound, rule_of
+from benchgate.judge.gates.wording import where_time_goes
 
 KIND = "weak"
 NAME = "weak efficiency"
@@ -38,7 +39,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     _require_arms(gate)
     base, arm = two_arms.arms_of(gate, measured)
     growth = gate.cell.cpus / base.cell.cpus
-    rule, found = rule_of(gate, speedup.advice(arm)), two_arms.contradiction(gate, base, arm)
+    rule, found = rule_of(gate, where_time_goes(arm, gate.metric)), two_arms.contradiction(gate, base, arm)
     asked = GateQuestion(gate, measured, (base, arm), rule, found, host_share(gate, measured, growth))
     return looks.judge(asked, partial(_figures, gate, measured, asked.limit))
 

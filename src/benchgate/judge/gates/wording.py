@@ -6,17 +6,21 @@ Takes numbers and text; gives strings without line breaks. Does not fail.
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
+from benchgate.base.cells import Lane, Window
 from benchgate.base.gates import Arm, Gate, Ruling, Verdict, Word
 from benchgate.base.statistics.stats import VISIBLE_STEP, Interval
-from benchgate.base.text import one_line
-from benchgate.base.workload.metrics import WHOLE, SeenBy, threshold_text, time_size
+from benchgate.base.text import NEXT, one_line, visible
+from benchgate.base.workload.metrics import OF_THREADS, WHOLE, SeenBy, threshold_text, time_size
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
 LONGEST = 600
 """A longer reason is truncated, because it may contain output of a guest."""
+_COMMAND = "\x1f"
+"""On both sides of a command in an advice, until `verdict` takes it out. `visible` leaves none."""
 
 
 def span(ratio: float, interval: Interval, threshold: float, least: int = 2) -> str:
@@ -74,13 +78,20 @@ def subject(gate: Gate) -> str:
 
 
 def reason(word: Word, what: str, advice: str = "") -> str:
-    return one_line(f"{word}: {what}" + (f"; next: {advice}" if advice else ""), LONGEST)
+    """`what` may have output of a guest, which is cut and advises nothing. The advice is whole."""
+    said = one_line(f"{word}: {what}", LONGEST).replace(NEXT, "; ")
+    return f"{said}{NEXT}{advice}" if advice else said
+
+
+def command(*words: str) -> str:
+    """A command in an advice, to be pasted."""
+    return f"{_COMMAND}{visible(shlex.join(words))}{_COMMAND}"
 
 
 def with_words(text: str, words: str) -> str:
     """The reason with more words, before what to do next."""
-    what, then, advice = text.partition("; next: ")
-    return one_line(f"{what}; {words}{then}{advice}", LONGEST)
+    what, then, advice = text.partition(NEXT)
+    return f"{what}; {words}{then}{advice}"
 
 
 def claimed(who: Collection[SeenBy]) -> str:
@@ -90,17 +101,27 @@ def claimed(who: Collection[SeenBy]) -> str:
     return "claimed by the guest, within what the machine saw"
 
 
-def where_time_goes(arm: Arm, look: str = "--measure") -> str:
+def where_time_goes(arm: Arm, metric: str = Window.WORK) -> str:
     """The advice after a FAIL."""
-    return f"{look} shows where the time goes; the workers' own times are in {arm.sample}/serial.log"
+    if metric in OF_THREADS:
+        look = command("benchgate", "threads", arm.sample)
+        return f"{look} says which threads waited, on which CPU, and from which wake-up"
+    look = command("benchgate", "replay", arm.sample, "--profile") if arm.lane is Lane.INSN else "--measure"
+    return f"{look} shows where the time goes; metrics.csv has all runs' figures"
 
 
 NOT_RUN = " was not run: "
 
 
-def not_run(arm: Arm, what: str = "") -> str:
-    """The reason of a SKIP, whose cause stands behind NOT_RUN."""
-    return reason(Word.SKIP, f"{what}{arm.cell.id}{NOT_RUN}{arm.skipped}")
+def not_run(arm: Arm) -> str:
+    """The cause stands behind NOT_RUN."""
+    return f"{arm.cell.id}{NOT_RUN}{arm.skipped}"
+
+
+def about(what: str, text: str) -> str:
+    """`X smp4/smp1: X-smp4 has no rps`; where the text begins with its subject, that is said once."""
+    rest = text.removeprefix(what)
+    return f"{what}: {rest.lstrip(': ') if rest.startswith((' ', ': ')) else text}"
 
 
 def first_of(reasons: Iterable[str]) -> str:
@@ -114,6 +135,7 @@ def verdict(gate: Gate, word: Word, text: str, figures: Mapping[str, object]) ->
     """A verdict of this gate; `figures` has the fields that apply."""
     applied: dict[str, object] = {"lane": None, "threshold": None, "ratio": None, "low": None, "high": None}
     applied |= {"runs": 0} | dict(figures)
+    pieces = text.split(_COMMAND)
     return Verdict(
         id=gate.id,
         gate=gate.kind,
@@ -128,7 +150,8 @@ def verdict(gate: Gate, word: Word, text: str, figures: Mapping[str, object]) ->
         baseline=gate.baseline or None,
         bound="least" if gate.at_least is not None else "most" if gate.at_most is not None else None,
         outcome=word,
-        reason=text,
+        reason="".join(pieces),
+        commands=tuple(pieces[1::2]),
         **applied,  # type: ignore[arg-type]
     )
 

@@ -17,10 +17,11 @@ from dataclasses import replace
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
+from benchgate.base.text import without_advice
 from benchgate.base.workload.metrics import HELD, SETTLING, WASTED_LONGEST, Metric, time_of
 from benchgate.judge.gates import limit
 from benchgate.judge.gates.arm_checks import known_arm
-from benchgate.judge.gates.wording import reason
+from benchgate.judge.gates.wording import reason, where_time_goes
 
 KIND = "work_conserving"
 LONGEST = "longest"
@@ -42,9 +43,7 @@ def check(gate: Gate, _metric: Metric | None = None, _policy: Policy | None = No
 def judge(gate: Gate, measured: GateInput) -> Ruling:
     check(gate)
     arm = known_arm(gate.cell, measured)
-    advice = (
-        f"benchgate threads {arm.sample}: it says which threads waited, on which CPU, and from which wake-up"
-    )
+    advice = where_time_goes(arm, gate.metric)
     limits = {WASTED_LONGEST: _length(gate, LONGEST)}
     if arm.measurement(SETTLING):  # earlier versions did not record it
         given = _length(gate, SETTLING)
@@ -89,6 +88,6 @@ def _all(rulings: Sequence[Ruling]) -> Ruling:
     for ruling in rulings:
         if ruling.verdict.outcome is not Word.PASS:
             return replace(ruling, needs=needs)
-    what = (ruling.verdict.reason.removeprefix(f"{Word.PASS}: ") for ruling in rulings)
-    verdict = replace(rulings[0].verdict, reason=reason(Word.PASS, "; ".join(what)))
+    what = (without_advice(ruling.verdict.reason).removeprefix(f"{Word.PASS}: ") for ruling in rulings)
+    verdict = replace(rulings[0].verdict, reason=reason(Word.PASS, "; ".join(what)), commands=())
     return replace(rulings[0], verdict=verdict)

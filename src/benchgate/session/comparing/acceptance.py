@@ -47,6 +47,8 @@ class AcceptanceRequest:
     """The ids of verdicts that are FAIL or INVALID, and of which somebody said that they may be."""
     verb: str = "baseline accept"
     """The command, without its folder, for advice."""
+    again: str = ""
+    """The whole command, as it was given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def _accepted(
         raise UsageError(f"{asked.folder} has no cell to accept: {'; '.join(lacks)}")
     doubts = _doubts(session, where, of, asked.folder, new)
     if is_checked:
-        _require_named(asked, where, doubts)
+        _require_named(asked, session, doubts)
     kept = [_baseline_arm(arm) for arm in usable]
     if asked.profile:
         pairs = zip(kept, usable, strict=True)
@@ -144,22 +146,23 @@ def _doubts(
     }
 
 
-def _require_named(asked: AcceptanceRequest, where: str, doubts: Mapping[str, Verdict]) -> None:
-    """Whoever accepts figures that a gate refused must name each of these verdicts."""
-    refused = {name: of for name, of in doubts.items() if of.outcome in (Word.FAIL, Word.INVALID)}
-    if unknown := [name for name in asked.despite if name not in refused]:
+def _require_named(asked: AcceptanceRequest, session: JudgedSession, doubts: Mapping[str, Verdict]) -> None:
+    """Whoever accepts figures that a gate refused must name each of these verdicts, and may name others that
+    refuse."""
+    bad, every = (Word.FAIL, Word.INVALID), session.view.verdicts
+    refused = {name: of for name, of in doubts.items() if of.outcome in bad}
+    others = {of.id for of in every if of.outcome in bad}
+    if unknown := [name for name in asked.despite if name not in others]:
         known = f"those that are: {', '.join(map(shlex.quote, refused))}" if refused else "none is"
-        raise UsageError(
-            f"--despite {unknown[0]}: no verdict of these rows with this id is FAIL or INVALID; {known}"
-        )
+        raise UsageError(f"--despite {unknown[0]}: no verdict with this id is FAIL or INVALID; {known}")
     unnamed = {name: verdict for name, verdict in refused.items() if name not in asked.despite}
     if unnamed:
         first = next(iter(unnamed.values()))
         flags = " ".join(f"--despite {shlex.quote(name)}" for name in unnamed)
         raise UsageError(
-            f"{where}: a gate refused figures of these rows ({counted(len(unnamed), 'verdict')}): "
-            f"{without_advice(first.reason)}. They become the measure of all later ones only if you "
-            f"name each such verdict: {flags}"
+            f"{asked.folder}: a gate refused figures of these rows ({counted(len(unnamed), 'verdict')}): "
+            f"{without_advice(first.reason)}. They become the measure of all later ones only if you name "
+            f"each such verdict; next: {asked.again} {flags}"
         )
 
 

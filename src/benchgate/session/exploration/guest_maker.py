@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchgate.base.cells import Window
 from benchgate.base.console_text import plain
 from benchgate.base.errors import BootError, HostError, OracleError, UnusedCpuError, UsageError, VerifyError
 from benchgate.base.identity import nonce_of_seed
@@ -178,7 +179,7 @@ class GuestMaker:
         return self._made(job, load(job.folder))
 
     def _made(self, job: ExplorationJob, raw: RawRun) -> RunObservation:
-        planned, work_ns, reason, unused = job.planned, None, "", False
+        planned, work_ns, reason, unused, used = job.planned, None, "", False, None
         files = RunFiles(raw)
         try:
             if planned.cell.is_smoke and planned.system.smoke:
@@ -187,7 +188,8 @@ class GuestMaker:
                 run = verify.verify_files(
                     files, planned.workload, planned.system, exploration=job.exploration
                 )
-                work_ns = window_ns(run)
+                work_ns, use = window_ns(run), run.cpu_work.used.get(Window.WORK)
+                used = use.awake.high if use else None
         except OracleError as error:
             raise HostError(f"{raw.folder.name} could not be judged: {error}") from error
         except VerifyError as error:
@@ -196,7 +198,9 @@ class GuestMaker:
         lines = _lines(files)
         report = kernel_report(lines) if planned.system.boot.is_linux else ()
         last = lines[-LAST_LINES:]
-        made = RunObservation(raw.ending, reason, work_ns, last_lines=last, report=report, unused=unused)
+        made = RunObservation(
+            raw.ending, reason, work_ns, last_lines=last, report=report, unused=unused, cpus_used=used
+        )
         try:
             return self._with_clock(made, planned, files.clock_log)
         except VerifyError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from benchgate.base.errors import VerifyError
@@ -17,5 +19,6 @@ def log(*executed: int) -> ClockLog:
 def test_a_cpu_that_came_up_has_executed_something() -> None:
     check_started(log(9000, 1))
     check_started(log())  # QEMU was killed before it wrote the totals
+    check_started(replace(log(9000, 0), start=(400, 11)))
     with pytest.raises(VerifyError, match="the guest says that 2 CPUs came up, but vCPU 1 executed no inst"):
         check_started(log(9000, 0))

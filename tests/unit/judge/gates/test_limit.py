@@ -51,7 +51,41 @@ def test_fail_names_the_figure_and_what_to_read() -> None:
     verdict = rule(measured([950, 910, 920, 930, 940])).verdict
     assert verdict.outcome is Word.FAIL
     assert "= 930.0 [910.0, 950.0] ns > 900 ns" in verdict.reason
-    assert "next: read the values of the workers in runs/0001-pipe/serial.log" in verdict.reason
+    assert "next: --measure shows where the time goes; metrics.csv has all runs' figures" in verdict.reason
+    assert verdict.commands == ()
+
+
+def test_a_fail_on_the_instruction_clock_names_a_command_that_shows_something() -> None:
+    """It named serial.log, which says nothing of a window."""
+    exact = rule(measured([950, 910, 920, 930, 940], Lane.INSN)).verdict
+    assert exact.commands == ("benchgate replay runs/0001-pipe --profile",)
+    assert f"; next: {exact.commands[0]} shows where the time goes" in exact.reason
+    assert "serial.log" not in exact.reason
+
+
+def test_the_subject_of_a_sentence_is_said_once() -> None:
+    """`X-smp2: X-smp2: 1 of 5 runs not verified: 0003-X-smp2: ...`."""
+    broken = replace(measured([880.0] * 4), invalid=("run 0003: a worker lies",), attempted=5)
+    assert rule(broken).verdict.reason.startswith(
+        "INVALID: primes-linux-smp2: 1 of 5 runs not verified: run 0003: a worker lies; next: "
+    )
+    skipped = rule(replace(broken, invalid=(), skipped="no CPU")).verdict
+    assert skipped.reason == "SKIP: primes-linux-smp2: was not run: no CPU"
+
+
+def test_what_a_guest_printed_advises_nothing() -> None:
+    lie = "run 0003: wrong; next: \x1frm -r x\x1f `rm -r x`"
+    verdict = rule(replace(measured([880.0] * 4), invalid=(lie,), attempted=5)).verdict
+    assert (verdict.commands, verdict.reason.count("; next: ")) == ((), 1)
+
+
+def test_runs_that_differ_much_have_no_smallest_effect_in_percent() -> None:
+    """`smallest effect 6430%`."""
+    verdict = rule(measured([880, 890, 895, 870, 860])).verdict
+    assert "factor" not in replace(verdict, smallest_effect=0.999).sentence
+    assert replace(verdict, smallest_effect=64.3).sentence.endswith(
+        "; no effect below a factor of 65 can be seen"
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,11 +172,11 @@ def test_a_metric_that_every_run_skipped_is_not_decided() -> None:
 def test_a_metric_without_a_value_in_a_run_is_invalid_and_another_one_is_decided() -> None:
     bare = measured([880.0] * 5)
     without = {name: value for name, value in bare.measurements.items() if name != "wake_p99"}
-    why = "1 of 5 runs without a value: 0003: its histogram `wake` is empty"
+    why = "1 of 5 runs without a value: run 0003: its histogram `wake` is empty"
     asked = replace(bare, measurements=without, absent={"wake_p99": why})
     verdict = rule(asked).verdict
     assert verdict.outcome is Word.INVALID
-    assert f"primes-linux-smp2 has no wake_p99: {why}" in verdict.reason
+    assert f"INVALID: primes-linux-smp2: has no wake_p99: {why}" in verdict.reason
     assert rule(asked, limit(metric="work", at_most=10_000.0)).verdict.outcome is Word.PASS
 
 

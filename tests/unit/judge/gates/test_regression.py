@@ -16,6 +16,7 @@ from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Verdict, 
 from benchgate.base.runs import Measurement
 from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.judge.gates import check, judge
+from benchgate.judge.gates.regression import completed
 from tests.unit import baselines
 from tests.unit.baselines import FILE, ORIGIN, SYSTEM, against, baseline, figures
 from tests.unit.factories import POLICY, cell
@@ -358,3 +359,37 @@ def test_a_baseline_of_another_machine_is_named() -> None:
     verdict = of_arm(arm, then([100] * 5, **INSN), here)
     assert verdict.outcome is Word.INVALID
     assert "only on machine ideal" in verdict.reason
+
+
+# ---- the command that accepts the session
+
+
+def ids(*verdicts: Verdict) -> list[tuple[str, ...]]:
+    return [one.commands for one in completed(verdicts)]
+
+
+def test_a_command_that_accepts_names_what_is_refused_beside_it() -> None:
+    """They were told only after `baseline accept` had refused."""
+    lacking = decided(now([100] * 5), None)
+    slow = replace(decided(now([110] * 5), then([100] * 5)), id="a slow cell")
+    good = replace(decided(now([100] * 5), then([100] * 5)), id="good")
+    whole = f"{ACCEPT} --despite 'a slow cell'"
+    assert ids(lacking, good) == [(ACCEPT,), ()]
+    assert ids(lacking, slow, good)[0] == (whole,)
+    twice = completed(completed([lacking, slow]))
+    assert twice[0].commands == (whole,)
+    assert twice[0].reason.endswith(f"; next: {whole}")
+
+
+def test_a_session_that_is_no_baseline_is_not_advised_to_be_accepted() -> None:
+    lacking = decided(now([100] * 5), None)
+    broken = replace(lacking, id="broken", gate="verified", commands=())
+    (first, _) = completed([lacking, broken])
+    assert first.commands == ()
+    assert "baseline accept" not in first.reason
+    assert first.reason.endswith("a session with it is no baseline")
+
+
+def test_a_name_that_a_shell_would_read_is_quoted() -> None:
+    lacking = decided(now([100] * 5), None, baseline="x; rm -r y")
+    assert lacking.commands == ("benchgate baseline accept SESSION --add --out 'x; rm -r y'",)

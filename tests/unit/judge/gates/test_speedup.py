@@ -60,7 +60,7 @@ def test_fail_on_the_instruction_clock_names_the_command_with_a_run_of_its_arm()
     two = replace(two, sample="runs/0007-primes-linux-smp2")
     reason = rule(base, two).verdict.reason
     assert "; next: benchgate replay runs/0007-primes-linux-smp2 --profile shows where" in reason
-    assert reason.endswith(" are in runs/0007-primes-linux-smp2/serial.log")
+    assert reason.endswith(" where the time goes; metrics.csv has all runs' figures")
 
 
 def test_a_ratio_at_the_threshold_is_not_above_it() -> None:

@@ -17,7 +17,7 @@ def test_verdicts_json_has_every_field_of_a_verdict() -> None:
         "tcg",
         "PASS",
     )
-    assert stored | {"params": verdict.params} == asdict(verdict)
+    assert stored | {"params": verdict.params, "commands": ()} == asdict(verdict)
     assert stored["baseline"] is None
     (gated,) = json.loads(
         verdicts_json.render(scaled_view(verdicts=(replace(verdict, baseline="main.json"),)))

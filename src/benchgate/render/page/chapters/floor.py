@@ -7,7 +7,7 @@ Takes a PageView; gives the chapter, or None if there is nothing of it. Does not
 from __future__ import annotations
 
 from benchgate.base.gates import Word
-from benchgate.base.text import percent
+from benchgate.base.text import effect_text
 from benchgate.render.page.html import Html, tag
 from benchgate.render.page.page_view import PageView
 from benchgate.render.page.tables import NOTHING, listed, more, table
@@ -45,7 +45,7 @@ def _floors(view: SessionView) -> list[Html]:
 def _effects(view: SessionView) -> list[Html]:
     decided = [of for of in view.shown_verdicts if of.outcome in (Word.PASS, Word.FAIL)]
     known = [(of, of.smallest_effect) for of in decided if of.smallest_effect is not None]
-    rows = [(of.id, units.limit(of) or NOTHING, percent(effect)) for of, effect in known]
+    rows = [(of.id, units.limit(of) or NOTHING, effect_text(effect)) for of, effect in known]
     if not rows:
         return []
     heads = ("gate", "threshold", "smallest effect")

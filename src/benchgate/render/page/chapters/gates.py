@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 
 from benchgate.base.cells import Cell, Lane, Window
 from benchgate.base.gates import VERIFIED, Verdict, Word
-from benchgate.base.text import counted
+from benchgate.base.text import NEXT, counted
 from benchgate.base.workload.metrics import WINDOWS
 from benchgate.plan.mark_table import OWN_FIGURE
 from benchgate.render.figures import ArmFigures, ArmSeries
-from benchgate.render.page.chapters.runs import replay_command
+from benchgate.render.page.chapters.runs import replay_command, run_name
 from benchgate.render.page.html import Html, join, prose, tag
 from benchgate.render.page.page_view import PageRow, PageView
 from benchgate.render.page.tables import NOTHING, TableLine, commands, more, table, word
@@ -32,8 +32,6 @@ HEADS = ("gate", "verdict", "measured", "asked", "how")
 MANY = 24
 """More lines than these are folded, if their gates hold or were skipped."""
 UNVERIFIED = "its runs are not verified"
-_BARE = re.compile(r"benchgate [a-z-]+(?: (?:accept|diff))?(?: [^\s,`]*[-/.][^\s,`:]*)+")
-"""An advice that is a command and no more: each word behind its name is an option or a path."""
 _SUBJECT = re.compile(r"(?P<subject>.+?)(?P<sign> = |: )(?P<rest>.*)", re.DOTALL)
 _FIGURE = re.compile(r"(?P<figure>\S+ \[[^\]]*\][^\s,;]*(?: (?![<>])[^\s(,;]+)?)(?P<rest>.*)", re.DOTALL)
 _ORDER = re.compile(r" [<>]=? [^\s(]+(?: [^\s(]+)?(?= \()")
@@ -80,7 +78,7 @@ def _is_count(told: ToldVerdicts) -> bool:
 def _line(page: PageView, told: ToldVerdicts) -> GateLine:
     """What the sentence says, in its parts."""
     (verdict,) = told.of
-    what, _, advice = page.rooted(told.text).partition("; next: ")
+    what, _, advice = page.rooted(told.text).partition(NEXT)
     found = _SUBJECT.fullmatch(what)
     if found is None:
         return GateLine(verdict, verdict.id, _measured(page, verdict), what, advice)
@@ -126,11 +124,11 @@ def _table(page: PageView, caption: str, lines: Sequence[GateLine]) -> Html | No
 
 def _shared(page: PageView, told: ToldVerdicts) -> Html:
     """One reason, said once, and a line for each of its gates."""
-    why, _, advice = page.rooted(told.shared).partition("; next: ")
+    why, _, advice = page.rooted(told.shared).partition(NEXT)
     caption = f"{counted(len(told.of), 'gate')}: {why}"
     lines = [GateLine(of, _name(of), _measured(page, of)) for of in told.of]
     drawn = table(caption, HEADS[:-1], [_cells(page, line) for line in lines], texts=len(HEADS) - 1)
-    then = tag("p", prose(f"Next: {advice}"), class_="soft") if advice else None
+    then = _next(advice, [page.rooted(one) for one in told.of[0].commands])
     return more(caption, drawn, then) if len(lines) > MANY else join([drawn, then])
 
 
@@ -174,28 +172,31 @@ def _asked(page: PageView, verdict: Verdict) -> str:
 
 def _how(page: PageView, line: GateLine) -> Html:
     is_loud = line.word not in (Word.PASS, Word.SKIP) and line.said != UNVERIFIED
-    paste = _command(page, line.verdict) if is_loud else ""
+    pasted = [page.rooted(one) for one in line.verdict.commands] if line.advice else []
     advice = line.advice
-    if _BARE.fullmatch(advice):
-        advice, paste = "this command", advice
-    elif paste:
-        advice = advice.replace(f"`{paste}`", "this command").replace(paste, "this command")
-    parts = [
-        prose(line.said) if line.said else None,
-        tag("p", prose(f"Next: {advice}"), class_="soft") if advice else None,
-        commands(paste) if paste else None,
-    ]
-    return tag("div", *parts, class_="how")
+    if is_loud and not pasted and (again := _command(page, line.verdict)):
+        pasted, advice = [again], "; ".join(filter(None, [advice, f"{again} repeats the run"]))
+    said = prose(line.said) if line.said else None
+    return tag("div", said, _next(advice, pasted), class_="how")
+
+
+def _next(advice: str, pasted: Sequence[str]) -> Html:
+    """What to do next; each command stands by itself, to be pasted."""
+    for n, one in enumerate(pasted, start=1):
+        advice = advice.replace(one, f"command {n} below" if pasted[1:] else "this command")
+    told = tag("p", prose(f"Next: {advice}"), class_="soft") if advice else None
+    return join([told, commands(*pasted) if pasted else None])
 
 
 def _command(page: PageView, of: Verdict) -> str:
-    """Repeats the first run that is at fault, or else the first one of the cell, and says where its time
-    went. Only a run on the instruction clock can be repeated."""
-    runs = page.view.rows
-    mine = [row for row in runs if row.lane is Lane.INSN and _cell_of(row.cell) == _cell_of(of)]
+    """Repeats the run that the reason names, or the first one that is at fault, or else the first one of the
+    cell, and says where its time went. Only a run on the instruction clock can be repeated."""
+    runs = [row for row in page.view.rows if row.lane is Lane.INSN]
+    mine = [row for row in runs if _cell_of(row.cell) == _cell_of(of)]
     bad, good = [row for row in mine if row.is_broken], [row for row in mine if row.counts]
-    if bad:
-        return replay_command(page.view, bad[0])
+    named = [row for row in runs if row.is_broken and f"runs/{run_name(row)}/" in of.reason]
+    if named or bad:
+        return replay_command(page.view, [*named, *bad][0])
     return f"{replay_command(page.view, good[0])} --profile" if good else ""
 
 

@@ -84,10 +84,13 @@ def body(page: PageView) -> Html | None:
     return join([tag("p", _counts(rows)), outliers, void, seen, told])
 
 
+def run_name(row: RunRow) -> str:
+    return f"{row.run:04d}-{row.cell.id}"
+
+
 def replay_command(view: SessionView, row: RunRow) -> str:
     """None of a run on wall time can be repeated exactly, so there is no command for it."""
-    name = f"runs/{row.run:04d}-{row.cell.id}"
-    return f"benchgate replay {run_folder(view, name)}" if row.lane is Lane.INSN else ""
+    return f"benchgate replay {run_folder(view, f'runs/{run_name(row)}')}" if row.lane is Lane.INSN else ""
 
 
 def _counts(rows: Sequence[RunRow]) -> str:

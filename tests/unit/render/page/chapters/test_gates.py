@@ -11,7 +11,7 @@ import pytest
 
 from benchgate.base.gates import Gate, GateInput, Word
 from benchgate.judge.gates import judge
-from benchgate.judge.gates.wording import verdict
+from benchgate.judge.gates.wording import command, reason, verdict
 from benchgate.render.page.chapters import gates
 from benchgate.render.page.page import session_page
 from benchgate.render.page.page_view import page_view
@@ -72,6 +72,19 @@ def test_the_cause_is_said_once_with_the_command_for_the_run_at_fault() -> None:
     assert echo == ["wake-linux smp4/smp1", "INVALID", "-", "work > 3.6x", "its runs are not verified"]
 
 
+def test_the_command_repeats_the_run_that_the_reason_names() -> None:
+    """A speedup is INVALID because of its base; the command was that of the other arm."""
+    given = wide_view(6, 2, 3)
+    bad = [row for row in given.rows if row.is_broken][-1]
+    broken = next(one for one in given.verdicts if one.outcome is Word.INVALID and one.base_cpus)
+    name = f"{bad.run:04d}-{bad.cell.id}"
+    why = f"INVALID: wake-linux smp2/smp1: it is so; next: read runs/{name}/serial.log"
+    line = lines_of(asked(replace(given, verdicts=(replace(broken, cpus=2, id="other", reason=why),))))[0]
+    assert " ".join(line[4].split()).endswith(
+        f"this command repeats the run benchgate replay {HOME}/runs/{name}"
+    )
+
+
 def test_advice_has_paths_from_the_folder_that_holds_reports() -> None:
     failed = next(line for line in WIDE if line[0] == "pipe-linux smp4/smp1")
     command = rf"benchgate replay {HOME}/runs/\d+-pipe-linux-smp4 --profile"
@@ -79,21 +92,29 @@ def test_advice_has_paths_from_the_folder_that_holds_reports() -> None:
     assert not re.search(r"(?<!abcdef/)runs/\d{4}-", failed[4])
 
 
+DIFF = command("benchgate", "baseline", "diff", "reports/b.json", "runs/0001-x-smp1", "--profile")
+BOTH = [command("benchgate", "replay", f"runs/{run}", "--profile") for run in ("0001-x", "0002-x")]
+
+
 @pytest.mark.parametrize(
-    ("advice", "pasted"),
+    ("advice", "said"),
     [
-        ("benchgate baseline diff reports/b.json runs/0001-x-smp1 --profile", True),
-        ("benchgate baseline accept SESSION --add --out reports/b.json", True),
-        ("benchgate threads runs/0001-x: it says which threads waited", False),
-        ("benchgate replay runs/0001-x --profile, and the same with runs/0002-x", False),
+        (DIFF, "this command"),
+        (command("benchgate", "cache", "gc"), "this command"),
+        (f"{BOTH[0]}: it says which threads waited", "this command: it says which threads waited"),
+        (" and ".join(BOTH), "command 1 below and command 2 below"),
     ],
 )
-def test_an_advice_that_is_a_command_is_the_one_to_paste(advice: str, pasted: bool) -> None:
-    """It was told in a sentence without a way to copy it, and another command stood in its place."""
-    reason = f"FAIL: primes-linux smp2/smp1: it is so; next: {advice}"
-    html = asked(scaled_view(verdicts=(verdict(speedup(2), Word.FAIL, reason, {}),)))
-    told = advice.replace("SESSION", HOME).replace(" runs/", f" {HOME}/runs/")
-    assert ("Next: this command</p><pre" in html, f"<code>{told}</code></pre>" in html) == (pasted, pasted)
+def test_the_commands_of_an_advice_are_those_to_paste(advice: str, said: str) -> None:
+    """They were guessed from the words of the sentence, and another command stood in their place."""
+    told = verdict(speedup(2), Word.FAIL, reason(Word.FAIL, "primes-linux smp2/smp1: it is so", advice), {})
+    html = asked(scaled_view(verdicts=(told,)))
+    assert f"Next: {said}</p><pre" in html
+    pasted = [unescape(one) for one in re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", html)]
+    assert pasted == [one.replace(" runs/", f" {HOME}/runs/") for one in told.commands]
+    assert "\x1f" not in told.reason
+    shared = asked(scaled_view(verdicts=tuple(replace(told, id=str(n)) for n in range(3))))
+    assert f"Next: {said}</p><pre" in shared
 
 
 def test_skips_of_one_reason_say_it_once_and_have_a_line_each() -> None:
