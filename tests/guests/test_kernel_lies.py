@@ -13,6 +13,8 @@ from benchgate.base.system.systems import System
 from benchgate.build.fetch import inputs
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.plan import systemfile
+from benchgate.run import console
+from benchgate.run.console import Console
 from tests.kernelkit import talker
 from tests.promptkit import DELAYED, INSN, LONG, SHORT, WALL, check_idle_cpu, primes_to
 from tests.ternkit import Bootkit
@@ -67,6 +69,17 @@ def boot(folder: Path, insn: bool, kernel: Path, case: str, *, hi: int = SHORT, 
 @pytest.mark.parametrize("end", [EXIT, KILL])
 def test_the_honest_kernel_is_verified(kernel: Path, tmp_path: Path, insn: bool, end: str) -> None:
     judged = boot(tmp_path, insn, kernel, "none", end=end)
+    assert judged.verified is not None, judged.reason
+
+
+def test_what_a_kernel_prints_until_it_is_stopped_is_read(
+    kernel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A busy host stops it before it has read the lines after the answer, which are in the clock's log."""
+    read = Console._read
+    monkeypatch.setattr(console, "_GATHER_S", 0)
+    monkeypatch.setattr(Console, "_read", lambda self, _, timeout: read(self, 1, timeout))
+    judged = boot(tmp_path, INSN, kernel, "none", end=KILL)
     assert judged.verified is not None, judged.reason
 
 

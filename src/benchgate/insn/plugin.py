@@ -90,7 +90,7 @@ def build(api: int, *more: str) -> Path:
         headers = [f"-I{folder.relative_to(SOURCE)}" for folder in c_folders()]
         paths = [str(c_file(source).relative_to(SOURCE)) for source in _SOURCES]
         argv = [*compiler().argv, *flags, define, *headers, *paths, "-o", str(files / name)]
-        run_all([[*argv, "-lpthread", "-ldl"]], work, f"insn-{api}", 120.0)
+        run_all([[*argv, "-lpthread", "-ldl"]], work, f"insn-{api}", 600.0)
         shutil.rmtree(work)
 
     return entry("insn", key, make) / name

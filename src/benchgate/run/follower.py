@@ -21,7 +21,7 @@ from benchgate.base.runs import Deadlines, Ending
 from benchgate.base.text import one_line
 from benchgate.run.console import Console, ConsoleLimits, FloodError, SerialLog, readable
 from benchgate.run.ending import Cause, Observation, Stage, ending_of
-from benchgate.run.pace import HostPace, Hush, Pace
+from benchgate.run.pace import GuestPace, HostPace, Hush, Pace
 from benchgate.run.suspicion import Repetition, Suspicion
 from benchgate.run.talker import Talker
 from benchgate.run.watch import Scanner, Watch
@@ -112,6 +112,11 @@ class Follower:
         closed = seen.cause is Cause.CLOSED or self.has_closed
         return closed and self.child.wait(self.limits.exit_s)
 
+    def read_rest(self, seconds: float) -> None:
+        if not self.has_closed:
+            with contextlib.suppress(FloodError):
+                self.has_closed = self.console.read_rest(seconds)
+
     def judge(self, seen: Observation, status: int | None) -> tuple[Ending, str]:
         """The ending and a sentence about it. `status` is None if the program had to be stopped."""
         return ending_of(seen, status, self.watch, self.deadlines, complaint(self.folder))
@@ -151,11 +156,15 @@ class Follower:
             kind = self.pace.kind.replace(" of guest time", " on the guest's clock", 1)
             note = f"{self.talker.waits_for}, and its time{kind} is over"
             return Observation(Cause.UNANSWERED, self.stage, note=note)
-        if left <= 0:
+        if left <= 0 and not self._is_unread():
             return Observation(Cause.DEADLINE, Stage.RUNNING, note=self.pace.kind)
         if self.hush is not None and self.hush.is_over:
             return Observation(Cause.SUSPECT, Stage.RUNNING)
         return None
+
+    def _is_unread(self) -> bool:
+        """Whether the guest has printed in time what the host, which is late, has not read yet."""
+        return isinstance(self.pace, GuestPace) and self.console.has_output()
 
     def _closed(self) -> Observation:
         return Observation(Cause.CLOSED, Stage.RUNNING, note=self.talker.waits_for if self.talker else "")
@@ -182,8 +191,7 @@ class Follower:
         return Observation(Cause.FLOOD, Stage.RUNNING, note=f"{note} ({missing})" if missing else note)
 
     def _failed(self, cause: Cause, line: bytes, note: str = "") -> Observation:
-        with contextlib.suppress(FloodError):
-            self.has_closed = self.console.read_rest(self.limits.linger_s)
+        self.read_rest(self.limits.linger_s)
         return Observation(cause, self.stage, one_line(line), note)
 
 

@@ -226,6 +226,7 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
         exited = follower.await_exit(seen)
         guest.note_moment("exit" if exited else "stop")
         status = guest.child.stop(0 if exited else _STOP_GRACE_S)
+        follower.read_rest(_DRAIN_S)  # the clock's log has all lines that it printed until it was stopped
         drained = guest.qmp.drain(_QMP_S)  # until QEMU's end of the socket is closed, which it is by now
         own_status = status if exited else None
         reports = guest.qmp.guest_ends if drained else None

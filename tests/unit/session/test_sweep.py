@@ -387,7 +387,7 @@ def test_an_arm_without_a_verified_run_has_no_figure() -> None:
     bad = JudgedRun(raw_run(cell, folder=Path("0001-x")), None, "no end line")
     arm = arm_from_runs(cell, [bad], "")
     assert (arm.work, arm.total, arm.attempted) == (None, None, 1)
-    assert arm.invalid == ("0001-x: no end line",)
+    assert arm.invalid == ("run 0001: no end line",)
     assert (arm.sample, arm.culprit) == ("", "runs/0001-x")
 
 
