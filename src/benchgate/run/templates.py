@@ -42,13 +42,15 @@ SOCKET = 5
 """The template's descriptor of the socket at which it is asked; the talk with the clock has 4."""
 _MOST = 8
 """So many templates are kept. Each holds what QEMU needs for itself, and hardly any of the guest's memory."""
+_LONGEST_PATH = 399
+"""In bytes; MOST_PATH of c/forks/forks.c has the end of the text, too."""
 _OBSERVED = "observe"
 """The option with the file in the run's folder that says what of the guest's kernel is observed."""
 Notice = Callable[[str], None]
 
 
-def why_not(spec: BootSpec) -> str:
-    """Why this run cannot be a fork; empty if it can."""
+def why_not(spec: BootSpec, folder: Path) -> str:
+    """Why the run in this folder cannot be a fork; empty if it can."""
     options = {word.partition("=")[0] for word in plugin_word(spec.argv)[1].split(",")}
     if spec.lane is not Lane.INSN or spec.start is None:
         return "it does not start from a snapshot"
@@ -56,6 +58,8 @@ def why_not(spec: BootSpec) -> str:
         return "its memory is examined"
     if spec.ports or "disks" in options:
         return "it has a network or disks, which its template would share"
+    if any(len(os.fsencode(path)) > _LONGEST_PATH for path in (folder, spec.start.folder)):
+        return f"the path of its folder, or of its snapshot, has more than {_LONGEST_PATH} bytes"
     return ""
 
 
@@ -187,7 +191,7 @@ class Templates:
 
     def fork(self, spec: BootSpec, folder: Path, mark: str) -> ForkedGuest | None:
         """What run/guest.py calls."""
-        why = why_not(spec)
+        why = why_not(spec, folder)
         key = "" if why else key_of(spec, folder, mark)
         with self._lock:
             if not why:

@@ -136,5 +136,13 @@ def test_a_template_has_a_folder_and_a_mark_of_its_own_and_a_socket() -> None:
     ],
 )
 def test_a_run_that_shares_too_much_starts_by_itself(other: BootSpec, why: str) -> None:
-    assert not why_not(spec())
-    assert why in why_not(other)
+    assert not why_not(spec(), ONE)
+    assert why in why_not(other, ONE)
+
+
+@pytest.mark.parametrize(("length", "is_refused"), [(399, False), (400, True)])
+def test_a_run_whose_folder_has_a_very_long_path_starts_by_itself(length: int, is_refused: bool) -> None:
+    """c/forks/forks.c has room for so many bytes, and one for the end of the text."""
+    assert bool(why_not(spec(), Path("/" + "x" * (length - 1)))) is is_refused
+    of_snapshot = replace(spec(), start=GuestSnapshot(Path("/" + "x" * (length - 1)), BOOT))
+    assert bool(why_not(of_snapshot, ONE)) is is_refused
