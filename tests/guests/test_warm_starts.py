@@ -407,7 +407,7 @@ def test_runs_that_all_came_from_one_snapshot_give_no_verdict(tmp_path: Path) ->
     assert code == 0, output
     for whole, said in (
         (False, "it started at boot 1, and must at 2"),
-        (True, "stand only 1 boot, and the policy"),
+        (True, "has only 1 boot behind its 5 runs, and the policy"),
     ):
         copy = tmp_path / str(whole) / session.name
         shutil.copytree(session, copy)

@@ -80,12 +80,12 @@ def test_a_kernel_that_brings_up_one_cpu_gets_no_speedup(
     out = tmp_path / "mine.yaml"
     assert new_system(talker(tmp_path, cpus=1), out, "--send", "primes 1 20000") == 0
     said = capsys.readouterr()
-    assert "that run is no result: work: the row counts 2 CPUs" in said.err
+    assert "that run is no result: work: right answers, but of 2 CPUs" in said.err
     assert "speedup" not in said.out
     assert "cell.require_verified()" in said.out
     assert "what a workload of it could promise" in said.out
     assert systemfile.load(out).cpus == (1, 1)
-    assert "cpus: {maximum: 1}    # a run with 2 is no result: work: the row counts 2 CPUs" in out.read_text()
+    assert "cpus: {maximum: 1}    # a run with 2 is no result: work: right answers, but of 2 CPUs" in out.read_text()
 
 
 def test_a_guest_that_spins_in_its_firmware_is_named(
