@@ -85,7 +85,8 @@ def test_a_kernel_that_brings_up_one_cpu_gets_no_speedup(
     assert "cell.require_verified()" in said.out
     assert "what a workload of it could promise" in said.out
     assert systemfile.load(out).cpus == (1, 1)
-    assert "cpus: {maximum: 1}    # a run with 2 is no result: work: right answers, but of 2 CPUs" in out.read_text()
+    why = "a run with 2 is no result: work: right answers, but of 2 CPUs"
+    assert f"cpus: {{maximum: 1}}    # {why}" in out.read_text()
 
 
 def test_a_guest_that_spins_in_its_firmware_is_named(
