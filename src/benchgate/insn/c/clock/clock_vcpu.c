@@ -189,14 +189,21 @@ void clock_wait_end(void) {
     clock_unlock();
 }
 
+// Who wakes or interrupts another vCPU: the one that runs here. One that has executed nothing yet has asked for
+// nothing: QEMU does, whose vCPUs agree on a moment without each other before the guest goes on.
+static int sender(void) {
+    return clock_self >= 0 && clock_executed((unsigned)clock_self) ? clock_self : EVENTS_MACHINE;
+}
+
 // Before the guest has started there are no turns, so the vCPU runs at once.
 static void wake(unsigned c, uint64_t time) {
-    if (!clock_end_halt(c, time, clock_self))
+    // One that has not halted waits for QEMU, such as for the others to stop.
+    if (!clock_end_halt(c, time, clock_vcpus[c].asleep ? sender() : EVENTS_MACHINE))
         return;
-    if (clock_self >= 0 && clock_guest_started)
+    if (sender() >= 0 && clock_guest_started)
         clock_interrupt(c);
     if (clock_guest_started)
-        outer_interrupted(c, clock_self, clock_machine.vcpu[c].time);
+        outer_interrupted(c, sender(), clock_machine.vcpu[c].time);
     if (clock_vcpus[c].waiting) // the errand has not begun; its job is done in the vCPU's turn
         clock_vcpus[c].errand = CLOCK_ERRAND_NONE;
     if (clock_guest_started)
@@ -218,12 +225,12 @@ static void give_way(void) {
 static void signal_running(unsigned c, bool by_machine) {
     if (by_machine && clock_guest_started && clock_self != (int)c) {
         give_way();
-        if (clock_self >= 0) {
+        if (sender() >= 0) {
             lockstep_hand_over(&clock_machine, c, clock_machine.vcpu[c].time);
             clock_interrupt(c);
         }
-        activity_interrupted(c, clock_machine.vcpu[c].time, clock_self);
-        outer_interrupted(c, clock_self, clock_machine.vcpu[c].time);
+        activity_interrupted(c, clock_machine.vcpu[c].time, sender());
+        outer_interrupted(c, sender(), clock_machine.vcpu[c].time);
     }
     if (!clock_vcpus[c].asleep || clock_vcpus[c].waiting || clock_machine.vcpu[c].state != LOCKSTEP_RUN)
         return;
