@@ -211,7 +211,7 @@ def test_a_cpu_that_only_waits_works_not_less_than_nothing(folder: Path, system:
     for cpu in (vcpu.values for vcpu in counts.total.vcpus):
         spun, worked = cpu.get("spun", 0), cpu.get("worked", 0)
         waits = max(waits, spun)
-        assert spun <= 1.3 * cpu["programs"]  # each `pause` counts once more
+        assert spun <= 2 * cpu["programs"]  # each `pause` counts once more, and so may a loop in a loop
         assert worked <= cpu["instructions"]
         assert cpu["instructions"] - worked >= 0.9 * min(spun, cpu["programs"])
     assert waits > 100_000

@@ -31,7 +31,7 @@ static struct spin judge(const struct arch *arch, const struct arch_insn *insns,
     }
     if (began_with & changed)
         return (struct spin){0};
-    return (struct spin){clock ? SPIN_ON_CLOCK : loads ? SPIN_ON_MEMORY : SPIN_ON_NOTHING, left, count};
+    return (struct spin){clock ? SPIN_ON_CLOCK : loads ? SPIN_ON_MEMORY : SPIN_ON_NOTHING, left > 0 ? left : 1, count};
 }
 
 void spin_add(struct spin_trail *trail, uint64_t start, const struct arch_insn *insn) {

@@ -23,7 +23,9 @@ struct spin_trail {
 
 struct spin {
     enum { SPIN_NOT, SPIN_ON_MEMORY, SPIN_ON_CLOCK, SPIN_ON_NOTHING } on;
-    int counted; // of them, those that no jump in the loop's middle counts, which closes another loop: may be negative
+    // Of them, those that no jump in the loop's middle counts, which closes another loop; at least 1, because the guest
+    // may come here without that jump.
+    int counted;
     size_t instructions; // in one iteration
 };
 

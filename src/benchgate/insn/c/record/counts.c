@@ -247,7 +247,7 @@ void counts_block(struct qemu_plugin_tb *tb, size_t instructions, int waiting) {
                                                        instructions);
     if (waiting)
         qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD, counts_counter(COUNTS_SPUN),
-                                                           (uint64_t)(int64_t)waiting);
+                                                           (uint64_t)waiting);
 }
 
 static void count_access(struct qemu_plugin_insn *insn, int accesses, unsigned slot) {

@@ -79,9 +79,8 @@ struct stay stays_end(unsigned vcpu, uint64_t time) {
     struct stay stay = {.is_interruption = !on[vcpu].is_asked};
     if (!on[vcpu].is_program || time <= on[vcpu].since)
         return stay;
-    int64_t spun = (int64_t)(waited(vcpu) - on[vcpu].waited); // it may begin within a loop that is counted as a whole
-    uint64_t length = time - on[vcpu].since, waits = spun > 0 ? (uint64_t)spun : 0;
-    stay.spun = waits < length ? waits : length;
+    uint64_t length = time - on[vcpu].since, spun = waited(vcpu) - on[vcpu].waited;
+    stay.spun = spun < length ? spun : length;
     bool is_program = *on[vcpu].is_program;
     stay.count = on[vcpu].count += is_program && !stay.is_interruption;
     if (is_program && (stay.is_interruption || length >= SHORTEST))
