@@ -14,6 +14,8 @@ from benchgate.base.system.results import TYPED, LineWindow
 from benchgate.base.system.systems import AskMethod
 from benchgate.build.fetch import inputs
 from benchgate.plan import systemfile
+from benchgate.session.first_contact import listening
+from benchgate.session.first_contact.listening import Patience
 from tests.kernelkit import talker
 
 
@@ -105,8 +107,9 @@ def test_a_guest_that_spins_in_its_firmware_is_named(
 
 
 def test_a_kernel_that_spins_is_told_where(
-    kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(listening, "_AFTER_OUTPUT", Patience(1.0, 1.0))  # each of its boots spins for so long
     assert new_system(kernel, tmp_path / "mine.yaml", "--append", "lie=spins", "--machine", "q35") == 0
     said = capsys.readouterr().err
     assert "it prints nothing more, and its CPU spins: wait_for_disk (0x" in said
