@@ -63,6 +63,8 @@ class RunNames:
         self.found, self.files, self.workload, self.system = verified_run, files, workload, system
         self._params = dict(verified_run.run.cell.params)
         self._by_window: dict[str, Mapping[str, int]] = {}
+        self._by_worker: dict[str, list[Fraction]] = {}
+        """What `each.` stands for; a claim asks for it once for each worker."""
 
     @property
     def places(self) -> int:
@@ -72,7 +74,9 @@ class RunNames:
     def value(self, name: str, place: int = 0) -> Fraction:
         """`place`: of `each.NAME`, whose it is: 0 is the worker, or thread, that has most of it."""
         if name.startswith(f"{EACH}."):
-            return self._of_each(name.removeprefix(f"{EACH}."))[place]
+            if name not in self._by_worker:
+                self._by_worker[name] = self._of_each(name.removeprefix(f"{EACH}."))
+            return self._by_worker[name][place]
         if name in self._params:
             _, size = UNITS.get(self.workload.params[name].unit, UNITS[""])
             return Fraction(int(self._params[name])) * size

@@ -32,14 +32,13 @@ class SeenThreads:
 
     def of_spans(self, name: str, figure: str) -> Fraction:
         """Of the spans of all threads together."""
-        threads = self._threads(name)
         if figure == ASKED:
-            return sum((self._asked(name, one) for one in threads), Fraction(0))
-        return _figure(merged(one.inner for one in threads), figure)
+            return sum(self._asked(name), Fraction(0))
+        return _figure(merged(one.inner for one in self._threads(name)), figure)
 
     def of_each(self, name: str, figure: str) -> list[Fraction]:
         if figure == ASKED:
-            return [self._asked(name, one) for one in self._threads(name)]
+            return self._asked(name)
         return [_figure(one.inner, figure) for one in self._threads(name)]
 
     def children(self, what: str) -> list[Fraction]:
@@ -54,13 +53,14 @@ class SeenThreads:
             )
         return self._log.operations[name]
 
-    def _asked(self, name: str, thread: ThreadOperations) -> Fraction:
-        """The program's clock is ahead of the machine's by the same time for all workers."""
-        ahead = clock_ahead(self._threads(name), self._reports, self._hz)
-        if thread.asked is None or ahead is None:
+    def _asked(self, name: str) -> list[Fraction]:
+        """By thread. The program's clock is ahead of the machine's by the same time for all workers."""
+        threads = self._threads(name)
+        asked = [one.asked for one in threads if one.asked is not None]
+        ahead = clock_ahead(threads, self._reports, self._hz)
+        if len(asked) < len(threads) or ahead is None:
             raise UnseenError(f"until when the calls of {name} were to last is not known ({_EARLIER})")
-        until = Fraction(thread.asked.until * SECOND_NS, self._hz)
-        return until - thread.asked.since - thread.asked.count * ahead
+        return [Fraction(of.until * SECOND_NS, self._hz) - of.since - of.count * ahead for of in asked]
 
 
 def _figure(spans: Histogram, figure: str) -> Fraction:

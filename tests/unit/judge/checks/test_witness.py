@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -26,7 +27,7 @@ from benchgate.insn.counts import CountedCpu, CountedSpan, Counts
 from benchgate.insn.log import ClockLog
 from benchgate.insn.operations import AskedTimes, Children, ThreadOperations
 from benchgate.judge.accounts.threads.worker_sleeps import WokenWait
-from benchgate.judge.checks import witness, witness_names
+from benchgate.judge.checks import witness, witness_names, witness_threads
 from benchgate.judge.checks.thread_record import histogram_of
 from benchgate.judge.run_files import RunFiles
 from benchgate.plan import catalog, workloadfile
@@ -451,6 +452,15 @@ def test_sleeps_are_as_long_as_the_program_asked_for(tmp_path: Path, claim: str,
             run.seen(**known)
     else:
         assert run.seen(**known)[0][0]
+
+
+def test_how_far_the_clocks_are_apart_is_found_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That takes the third power of the number of workers, and claims ask for each of them."""
+    found = Mock(side_effect=witness_threads.clock_ahead)
+    monkeypatch.setattr(witness_threads, "clock_ahead", found)
+    line = "  - {claim: each.spans.sleep.asked >= 1us * each.done, because: x}\n"
+    assert Run(line * 3, tmp_path).seen(**threads((6, 640, 72_000, 6000), (4, 480, 44_000, 4000)))[0][0]
+    assert found.call_count == 1
 
 
 def test_children_of_each_worker(tmp_path: Path) -> None:
