@@ -197,13 +197,14 @@ static int sender(void) {
 
 // Before the guest has started there are no turns, so the vCPU runs at once.
 static void wake(unsigned c, uint64_t time) {
+    int by = sender();
     // One that has not halted waits for QEMU, such as for the others to stop.
-    if (!clock_end_halt(c, time, clock_vcpus[c].asleep ? sender() : EVENTS_MACHINE))
+    if (!clock_end_halt(c, time, clock_vcpus[c].asleep ? by : EVENTS_MACHINE))
         return;
-    if (sender() >= 0 && clock_guest_started)
+    if (by >= 0 && clock_guest_started)
         clock_interrupt(c);
     if (clock_guest_started)
-        outer_interrupted(c, sender(), clock_machine.vcpu[c].time);
+        outer_interrupted(c, by, clock_machine.vcpu[c].time);
     if (clock_vcpus[c].waiting) // the errand has not begun; its job is done in the vCPU's turn
         clock_vcpus[c].errand = CLOCK_ERRAND_NONE;
     if (clock_guest_started)
@@ -224,13 +225,14 @@ static void give_way(void) {
 
 static void signal_running(unsigned c, bool by_machine) {
     if (by_machine && clock_guest_started && clock_self != (int)c) {
+        int by = sender();
         give_way();
-        if (sender() >= 0) {
+        if (by >= 0) {
             lockstep_hand_over(&clock_machine, c, clock_machine.vcpu[c].time);
             clock_interrupt(c);
         }
-        activity_interrupted(c, clock_machine.vcpu[c].time, sender());
-        outer_interrupted(c, sender(), clock_machine.vcpu[c].time);
+        activity_interrupted(c, clock_machine.vcpu[c].time, by);
+        outer_interrupted(c, by, clock_machine.vcpu[c].time);
     }
     if (!clock_vcpus[c].asleep || clock_vcpus[c].waiting || clock_machine.vcpu[c].state != LOCKSTEP_RUN)
         return;

@@ -13,9 +13,9 @@
 #include "exchanges.h"
 #include "marks.h"
 #include "operators.h"
+#include "operators_waits.h"
 #include "returns.h"
 #include "threads_guest.h"
-#include "operators_waits.h"
 
 #include <string.h>
 

@@ -89,7 +89,3 @@ void blocks_translated(struct qemu_plugin_tb *tb) {
     if (arch_guest->devices_in_memory && total <= BLOCK_MOST)
         mmio_block(tb, lengths, total);
 }
-
-void blocks_setup(void) {
-    mmio_setup();
-}

@@ -6,7 +6,6 @@
 #include "spin.h"
 #include "qemu_api.h"
 
-void blocks_setup(void); // before the first translation
 void blocks_translated(struct qemu_plugin_tb *tb);
 // An instruction of this kind is translated: the clock counts it.
 void blocks_count(struct qemu_plugin_insn *insn, enum arch_kind kind);

@@ -30,7 +30,6 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define MAX_FDS 512
-#define MOST_PARTS 64 // of the guest's memory
 
 static bool active;
 static _Thread_local bool is_main;

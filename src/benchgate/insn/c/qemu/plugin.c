@@ -16,6 +16,7 @@
 #include "journal.h"
 #include "libc.h"
 #include "marks.h"
+#include "mmio.h"
 #include "operations.h"
 #include "polls.h"
 #include "pool.h"
@@ -379,7 +380,7 @@ static const char *problem(uint64_t id, const struct qemu_info *info, struct set
     if (!info->system_emulation || !arch)
         return "the plugin supports only qemu-system-x86_64, qemu-system-riscv64 and qemu-system-aarch64";
     arch_guest = arch;
-    blocks_setup();
+    mmio_setup();
     if (info->system.smp_vcpus < 1 || info->system.smp_vcpus > LOCKSTEP_MAX)
         return "the number of vCPUs is not from 1 to 256";
 #if INSN_API >= 3
