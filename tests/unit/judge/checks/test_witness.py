@@ -27,7 +27,7 @@ from benchgate.insn.counts import CountedCpu, CountedSpan, Counts
 from benchgate.insn.log import ClockLog
 from benchgate.insn.operations import AskedTimes, Children, ThreadOperations
 from benchgate.judge.accounts.threads.worker_sleeps import WokenWait
-from benchgate.judge.checks import witness, witness_names, witness_threads
+from benchgate.judge.checks import measured, witness, witness_names, witness_threads
 from benchgate.judge.checks.thread_record import histogram_of
 from benchgate.judge.run_files import RunFiles
 from benchgate.plan import catalog, workloadfile
@@ -456,7 +456,7 @@ def test_sleeps_are_as_long_as_the_program_asked_for(tmp_path: Path, claim: str,
 
 def test_how_far_the_clocks_are_apart_is_found_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """That takes the third power of the number of workers, and claims ask for each of them."""
-    found = Mock(side_effect=witness_threads.clock_ahead)
+    found = Mock(side_effect=measured.clock_ahead)
     monkeypatch.setattr(witness_threads, "clock_ahead", found)
     line = "  - {claim: each.spans.sleep.asked >= 1us * each.done, because: x}\n"
     assert Run(line * 3, tmp_path).seen(**threads((6, 640, 72_000, 6000), (4, 480, 44_000, 4000)))[0][0]
