@@ -23,8 +23,10 @@ SUITE = ("tests/smp", "tests/threads")
 TERN_AND_LINUX = ("--system", "kernel", "--system", "linux")
 LINUX_AND_NATIVE = ("--system", "linux", "--system", "native")
 LINUX_ROWS = "(smp or threads) and not history and not tern"
-BOOTLESS = ("tests/unit", "tests/plugin", "tests/evidence", "guest/workloads")
-"""Tests of benchgate itself that boot nothing."""
+FEATURES = [path.relative_to(HERE) for path in sorted(HERE.glob("src/benchgate/features/*/tests"))]
+BOOTLESS = ("tests/unit", "tests/plugin", "tests/evidence", "guest/workloads", *map(str, FEATURES))
+"""Tests of benchgate itself that boot nothing, but for those of features, which have a folder for them."""
+NO_BOOTS = ("--ignore-glob=*/features/*/tests/boots",)
 BOOTS = ("tests/line", "tests/guests")
 ALONGSIDE = (*BOOTS, *BOOTLESS)
 """Their tests run under xdist, because neither the host's load nor another guest disturbs them. Those with
@@ -67,9 +69,9 @@ def _pytest(*args: str) -> None:
     _module("pytest", "--benchmark-disable", *args)
 
 
-def _family(name: str, *args: str) -> None:
+def _family(name: str, *args: str, folder: str = "") -> None:
     """The rows of a family of workloads: they have the folder's name as their marker."""
-    _pytest(f"tests/{name}", "-m", name, "-q", *args)
+    _pytest(folder or f"tests/{name}", "-m", name, "-q", *args)
 
 
 def _names_tests(words: Sequence[str]) -> bool:
@@ -172,7 +174,8 @@ def scenarios(session: nox.Session) -> None:
 @nox.session
 def mixed(session: nox.Session) -> None:
     """Run the applications of the shipped mixes, each alone, on Linux and on tern."""
-    _family("mixed", *TERN_AND_LINUX, *session.posargs)
+    rows = "src/benchgate/features/mix/tests/rows"
+    _family("mixed", *TERN_AND_LINUX, *session.posargs, folder=rows)
 
 
 @nox.session(name="fleet-faults")
@@ -294,7 +297,9 @@ def pythons(session: nox.Session) -> None:
     """Run the tests that boot nothing on every Python that the lock allows and this machine has."""
     session.install("--require-hashes", "--only-binary=:all:", "-r", "requirements.lock")
     session.install("--no-index", "--no-deps", "--no-build-isolation", "-e", ".")
-    where = () if _names_tests(session.posargs) else (*BOOTLESS, "-n", "logical", "--dist", "loadfile")
+    where = (
+        () if _names_tests(session.posargs) else (*BOOTLESS, *NO_BOOTS, "-n", "logical", "--dist", "loadfile")
+    )
     session.run("python", "-m", "pytest", *where, *session.posargs)
 
 

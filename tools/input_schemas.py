@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from benchgate import hooks
 from benchgate.base.yaml.keys import (
     LARGEST,
     Block,
@@ -29,7 +30,6 @@ from benchgate.base.yaml.keys import (
     YamlFile,
 )
 from benchgate.build.programs import RECIPES
-from benchgate.mix.study_keys import STUDY
 from benchgate.plan.machine_keys import MACHINE
 from benchgate.plan.policyfile import POLICY
 from benchgate.plan.scenario_keys import SCENARIO
@@ -37,7 +37,11 @@ from benchgate.plan.system_keys import SYSTEM
 from benchgate.plan.workload_keys import WORKLOAD
 
 Schema = dict[str, Any]
-FILES: tuple[YamlFile, ...] = (SYSTEM, WORKLOAD, MACHINE, POLICY, STUDY, RECIPES, SCENARIO)
+OF_FEATURES = [place for feature in hooks.features().values() for place in feature.files]
+FILES: tuple[YamlFile, ...] = (
+    *(SYSTEM, WORKLOAD, MACHINE, POLICY, RECIPES, SCENARIO),
+    *map(hooks.object_at, OF_FEATURES),
+)
 DIALECT = "http://json-schema.org/draft-07/schema#"
 """The newest one that the YAML language server knows whole."""
 _FLAGS = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False}

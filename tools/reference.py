@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from benchgate import commands, pytest_plugin
+from benchgate import commands, hooks, pytest_plugin
 from benchgate.base import glossary
 from benchgate.base.gates import Verdict
 from benchgate.base.paths import data_root
@@ -42,10 +43,8 @@ from benchgate.base.yaml.keys import (
 )
 from benchgate.evidence import check
 from benchgate.judge.judged_run import JudgedRun
-from benchgate.mix.isolation import IsolationVerdict
 from benchgate.plan import catalog, mark_table, option_table
 from benchgate.session import exit_codes
-from benchgate.session.mix_study.isolation_mark import IsolationResult
 from benchgate.session.pytest_hooks.results import CellResult, VerdictResult
 from tools.input_schemas import FILES
 
@@ -186,17 +185,23 @@ def _class(kind: type) -> Iterator[str]:
 
 def _fixtures() -> Iterator[tuple[str, str]]:
     """The fixtures of the plugin and their docstrings, in the order of its file."""
-    for node in ast.parse(inspect.getsource(pytest_plugin)).body:
+    places = (pytest_plugin, *map(importlib.import_module, hooks.fixture_modules()))
+    for node in (node for place in places for node in ast.parse(inspect.getsource(place)).body):
         if isinstance(node, ast.FunctionDef) and any(
             "pytest.fixture" in ast.unparse(one) for one in node.decorator_list
         ):
             yield node.name, ast.get_docstring(node) or ""
 
 
+OF_FEATURES = {
+    fixture: [hooks.object_at(place) for place in places]
+    for feature in hooks.features().values()
+    for fixture, places in feature.values.items()
+}
 VALUES: Mapping[str, type] = {
     "cell": CellResult,
     "verdict": VerdictResult,
-    "isolation": IsolationResult,
+    **{fixture: classes[0] for fixture, classes in OF_FEATURES.items()},
 }
 """The class of a fixture's value, if a test uses its attributes."""
 
@@ -210,7 +215,8 @@ def fixtures() -> str:
         ]
         for name, about in _fixtures()
     )
-    classes = (*VALUES.values(), Verdict, IsolationVerdict, JudgedRun, VerifiedRun, RawRun)
+    parts = [kind for classes in OF_FEATURES.values() for kind in classes[1:]]
+    classes = (*VALUES.values(), Verdict, *parts, JudgedRun, VerifiedRun, RawRun)
     return page(
         "Fixtures",
         f"{SAYS} `src/benchgate/pytest_plugin.py` and the docstrings of the classes below.",

@@ -2,7 +2,7 @@
 // (guest/port/linux/mix/plan.c), one after the other: `mix least=N limit_ms=N`, then for each part
 // `part KEY=VALUE ... -- WORD ...`. `part same`: as the part before.
 //
-// benchgate writes them (run/mix_guest.py), so anything odd ends the run.
+// benchgate writes them (guest/mix_guest.py of features/mix), so anything odd ends the run.
 #include "user/mix.h"
 
 #define LINE_BYTES 4096

@@ -17,17 +17,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from _pytest.config import findpaths
 
+from benchgate import hooks
 from benchgate.plan import mark_table
 from benchgate.plan.option_table import TABLE, Option
 from benchgate.session.pytest_hooks import pytest_use, xdist_partner
 
 if TYPE_CHECKING:
     from benchgate.base.runs import Image
-    from benchgate.session.mix_study.isolation_mark import IsolationResult
     from benchgate.session.pytest_hooks.pytest_session import Boots, PytestSession
     from benchgate.session.pytest_hooks.results import CellResult, VerdictResult
 
 
+pytest_plugins = (*hooks.fixture_modules(),)
 UNKNOWN_MARK = re.compile(r"'(\w+)' not found in `markers` configuration option")
 
 
@@ -129,14 +130,6 @@ def verdict(request: pytest.FixtureRequest, benchgate_session: PytestSession) ->
     from benchgate.session.pytest_hooks import pytest_fixtures
 
     return pytest_fixtures.verdict(request, benchgate_session)
-
-
-@pytest.fixture
-def isolation(request: pytest.FixtureRequest, benchgate_session: PytestSession) -> IsolationResult:
-    """How the best mix of a study isolates its parts: `isolation.require_pass()`."""
-    from benchgate.session.mix_study import isolation_mark
-
-    return isolation_mark.fixture_value(request, benchgate_session)
 
 
 @pytest.fixture

@@ -11,14 +11,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchgate.base.mix_runs import Mix, Part
 from benchgate.base.runs import Ending
-from benchgate.base.snapshots import FORK, StartKind
 from benchgate.evidence.files import read_object
 from benchgate.insn.arguments import Records
 from benchgate.judge.run_files import THREAD_EVENTS
-from benchgate.plan import catalog
-from benchgate.plan.options import Options
 from benchgate.run import forked
 from benchgate.run.argv import BootOptions
 from benchgate.run.attempt import execute
@@ -26,7 +22,6 @@ from benchgate.run.forked import Fork
 from benchgate.run.guest import CONVERSATION
 from benchgate.run.templates import Templates
 from benchgate.session import recordings
-from benchgate.session.mix_study.booter import MixBooter
 from tests.guests.test_forks import compared, forks, nonce, on, require_equal, run
 from tests.guests.test_warm_starts import Bench, made, prompt_files
 from tests.line.sessions import run_pytest
@@ -138,39 +133,6 @@ def test_a_scenario_of_a_fork_is_that_of_the_run_that_starts_by_itself(
     bench = on(made("ideal", "kernel", workload_word="scenario-spread"), 4)
     compared(bench, tmp_path, forks, (1, 2))
     assert (tmp_path / "forked1/serial.log").read_text().count("\n@bench worker ") == 4
-
-
-# ---- mixes
-
-
-def of(name: str, workload: str, **given: int) -> Part:
-    found = catalog.load_workload(workload)
-    params = {param.name: param.default for param in found.params.values()} | given
-    return Part(name, found, tuple(sorted(params.items())), 1)
-
-
-def test_a_mix_of_a_fork_is_that_of_the_run_that_starts_by_itself(tmp_path: Path) -> None:
-    """Those with a disk are no forks."""
-    linux = catalog.load_system("linux:start=warm")
-    parts = of("primes#1", "primes", hi=20_000), Part("dummy#1", None)
-    asked = Mix(linux, 2, parts, least=3, limit_ms=200)
-    disk = replace(asked, parts=(of("files#1", "files", count=1, blocks=8, block_kb=4, rounds=1), parts[1]))
-    told: list[str] = []
-    for start in (StartKind.WARM, FORK):
-        with MixBooter(Options(clock="insn", start=start), told.append) as lab:
-            for seed in (1, 2):
-                folder = tmp_path / f"{start}{seed}"
-                folder.mkdir()
-                assert lab.run(asked, folder, seed=seed).reason == ""
-                assert (folder / forked.FILE).exists() == (start == FORK)
-    for seed in (1, 2):
-        require_equal(tmp_path / f"warm{seed}", tmp_path / f"fork{seed}")
-    assert not [text for text in told if "no fork" in text]
-    with MixBooter(Options(clock="insn", start=FORK), told.append) as lab:
-        (tmp_path / "disk").mkdir()
-        assert lab.run(disk, tmp_path / "disk").reason == ""
-    assert not (tmp_path / "disk" / forked.FILE).exists()
-    assert "it has a network or disks" in told[-1]
 
 
 # ---- what is typed

@@ -17,6 +17,7 @@ import benchgate
 
 ROOT = Path(benchgate.__file__).parent
 ROOMS = [
+    "hooks",
     "base",
     "build",
     "host",
@@ -27,13 +28,14 @@ ROOMS = [
     "evidence",
     "fleet",
     "history",
-    "mix",
     "explore",
     "render",
     "session",
 ]
 DOORS = ("pytest_plugin", "cli", "commands", "__main__")
 """Modules at the root, which may import every room; `benchgate` itself exports the public names lazily."""
+FEATURES = "features"
+"""Above the doors: a feature may import every room, and no room imports a feature."""
 
 
 @cache
@@ -42,7 +44,8 @@ def modules() -> Mapping[str, Path]:
     names = {}
     for path in ROOT.rglob("*.py"):
         parts = path.relative_to(ROOT).with_suffix("").parts
-        names[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+        if parts[0] != FEATURES or "tests" not in parts:
+            names[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return {name: path for name, path in sorted(names.items()) if name}
 
 
@@ -66,8 +69,8 @@ def imported(source: str, names: Mapping[str, object]) -> Iterator[tuple[int, st
 
 def place(name: str) -> int:
     room = name.partition(".")[0]
-    if room in DOORS:
-        return len(ROOMS)
+    if room in (*DOORS, FEATURES):
+        return len(ROOMS) + (room == FEATURES)
     if room not in ROOMS:
         raise LookupError(f"{name} is in none of the rooms {', '.join(ROOMS)}")
     return ROOMS.index(room)
@@ -93,7 +96,31 @@ def test_the_document_lists_the_rooms_in_this_order() -> None:
 
 
 def test_every_room_exists() -> None:
-    assert {name.partition(".")[0] for name in modules()} == {*ROOMS, *DOORS}
+    assert {name.partition(".")[0] for name in modules()} == {*ROOMS, *DOORS, FEATURES}
+
+
+def of_another_feature(name: str, source: str, names: Mapping[str, object]) -> list[str]:
+    feature = name.split(".")[1:2]
+    others = ((line, other) for line, other in imported(source, names) if place(other) > len(ROOMS))
+    return [f"{name}:{line} imports {other}" for line, other in others if other.split(".")[1:2] != feature]
+
+
+@pytest.mark.parametrize("name", [name for name in modules() if name.startswith(f"{FEATURES}.")])
+def test_a_feature_imports_no_other_feature(name: str) -> None:
+    assert of_another_feature(name, modules()[name].read_text(encoding="utf-8"), modules()) == []
+
+
+def test_an_import_of_another_feature_is_found() -> None:
+    source = "from benchgate.features.other import thing\nfrom benchgate.features.one import files\n"
+    (message,) = of_another_feature("features.one.study", source, modules())
+    assert message == "features.one.study:1 imports features.other"
+
+
+def test_what_the_core_is_told_of_a_feature_costs_nothing() -> None:
+    """Each run of pytest, and each usage message, reads the tables of all features."""
+    for path in (ROOT / FEATURES).glob("*/feature.py"):
+        names = {other for _, other in imported(path.read_text(encoding="utf-8"), modules())}
+        assert names <= {"hooks"}, path
 
 
 def test_there_are_no_import_cycles() -> None:
@@ -118,6 +145,11 @@ def test_there_are_no_import_cycles() -> None:
         ),
         ("run.qmp", "from benchgate.evidence.files import read_text", "run.qmp:1 imports evidence.files"),
         ("base.statistics.stats", "from .plan import order", "base.statistics.stats:1 imports (relative)"),
+        (
+            "cli",
+            "from benchgate.features.one import command",
+            "cli:1 imports features.one, of a later",
+        ),
     ],
 )
 def test_an_import_of_a_later_room_is_found(name: str, source: str, expected: str) -> None:

@@ -27,9 +27,9 @@ OWNERS = {
     "Machine": "base.system.machines",
     "Interval": "base.statistics.stats",
     "Metric": "base.workload.metrics",
-    "Mix": "base.mix_runs",
+    "Mix": "features.mix.guest.mix_runs",
     "Oracles": "judge.oracles.oracle",
-    "Part": "base.mix_runs",
+    "Part": "features.mix.guest.mix_runs",
     "Placement": "base.cells",
     "Policy": "base.gates",
     "Profile": "insn.profile",
@@ -53,7 +53,7 @@ MODULES = {
         "plan.machine_keys",
         "render.tables.machine",
     },
-    "part": {"judge.mix_part"},
+    "part": {"features.mix.guest.mix_part"},
     "gate": {"base.gates", "judge.gates", "render.page.chapters.gates"},
 }
 """Words that also mean something else in English, and the modules about what the glossary means."""
@@ -66,6 +66,8 @@ def modules() -> dict[str, str]:
     result = {}
     for path in sorted(ROOT.rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
+        if "tests" in parts:
+            continue
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
         result[name] = path.read_text(encoding="utf-8")
     return result

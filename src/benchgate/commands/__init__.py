@@ -1,4 +1,4 @@
-"""The commands of `benchgate`, one module for each: `new-system` is in new_system.py.
+"""The commands of `benchgate`, one module for each: `new-system` is in new_system.py. Features add theirs.
 
 A module has `declare(parser)`, which declares its words, and `run(words)`, which gives the exit status; one
 whose actions are parsers of their own sets `command` for each, and needs no `run`. A command of two words,
@@ -9,33 +9,8 @@ BenchgateError; the door (cli.py) prints it.
 
 from __future__ import annotations
 
-import argparse
-import importlib
-from dataclasses import dataclass
-from types import ModuleType
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    name: str
-    about: str
-    second: str = ""
-    """The second word of a command of two; `name` has both, joined by `-`."""
-
-    def module(self) -> ModuleType:
-        """Imported now, so that a command does not pay for the others."""
-        name = self.name.removesuffix(f"-{self.second}").replace("-", "_")
-        return importlib.import_module(f"{__name__}.{name}")
-
-    def declare(self, parser: argparse.ArgumentParser) -> None:
-        module, ending = self.module(), f"_{self.second}" if self.second else ""
-        parser.set_defaults(command=getattr(module, f"run{ending}", _no_action))
-        getattr(module, f"declare{ending}")(parser)
-
-
-def _no_action(words: argparse.Namespace) -> int:
-    raise AssertionError(f"an action is required, and argparse gave none: {words}")
-
+from benchgate import hooks
+from benchgate.hooks import Command
 
 TABLE: tuple[Command, ...] = (
     Command("doctor", "show what this host can be used for"),
@@ -69,9 +44,6 @@ TABLE: tuple[Command, ...] = (
     Command(
         "explore-small", "make a find of an exploration smaller (benchgate explore small)", second="small"
     ),
-    Command(
-        "mix", "choose the mix of applications that exercises a system most, and measure how it isolates them"
-    ),
     Command("replay", "repeat a run of the instruction clock exactly"),
     Command("timeline", "write what each CPU and worker of a run did, as a trace for Perfetto's viewer"),
     Command(
@@ -82,6 +54,7 @@ TABLE: tuple[Command, ...] = (
     Command("cache", "list the cache: QEMU, Linux image, built programs"),
     Command("completion", "print a script that completes commands and options in a shell"),
     Command("docs", "print a page of the documentation"),
+    *hooks.commands(),
 )
 """The help lists the commands in this order."""
 TWO_WORDS = tuple((one.name.removesuffix(f"-{one.second}"), one.second) for one in TABLE if one.second)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from benchgate import commands
+from benchgate.hooks import Command
 
 BASH = """\
 _benchgate() {{
@@ -56,7 +57,7 @@ def offered_words() -> Mapping[str, OfferedWords]:
     return result
 
 
-def _offered(command: commands.Command) -> OfferedWords:
+def _offered(command: Command) -> OfferedWords:
     parser = argparse.ArgumentParser()
     command.declare(parser)
     options = [word for action in parser._actions for word in action.option_strings if word.startswith("--")]

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from benchgate import hooks
 from benchgate.base.workload.metrics import WASTED
+from benchgate.hooks import PlainMark
 
 BOUNDS = ("at_least", "at_most")
 THRESHOLDS = (*BOUNDS, "insn")
@@ -25,7 +27,6 @@ GROWS = "grows"
 as the cell's CPU count is larger than the base's. Planning reads it too."""
 GATE = "gate"
 """The mark that names a kind of gate as its first argument."""
-ISOLATION = "isolation"
 LABEL = "regression"
 """Many suites mark tests with this word alone. A gate's mark has a threshold."""
 
@@ -108,24 +109,6 @@ class GateMark:
                 yield f"{take}={defaults.get(take, '')}"
 
 
-@dataclass(frozen=True, slots=True)
-class PlainMark:
-    """A mark that is no gate."""
-
-    name: str
-    about: str
-    arguments: str = ""
-    example: str = ""
-
-    @property
-    def shown(self) -> str:
-        return f"@pytest.mark.{self.name}({self.example})"
-
-    @property
-    def signature(self) -> str:
-        return f"{self.name}({self.arguments})" if self.arguments else self.name
-
-
 WORKLOAD = PlainMark(
     "workload", "what a test of cells or verdicts runs", "name, **parameters", '"primes", hi=3_000_000'
 )
@@ -138,8 +121,8 @@ PLAIN: tuple[PlainMark, ...] = (
     WORKLOAD,
     SYSTEM,
     MACHINE,
-    PlainMark(ISOLATION, "the isolation of a study's best mix", "study, at_least=|against="),
     PlainMark("compare", "is now `ratio`"),
+    *hooks.marks(),
 )
 RENAMED = MappingProxyType({"compare": "ratio"})
 """Gate marks of earlier versions, which are refused with a message that names the present one."""
@@ -255,7 +238,7 @@ OWN_FIGURE = frozenset(kind for kind, one in OF_KIND.items() if one.has_own_figu
 
 def nearest(name: str) -> str:
     """The mark that somebody means who writes an unknown one; empty if none is near."""
-    known = [*SHIPPED, *(mark.name for mark in (WORKLOAD, SYSTEM, MACHINE)), ISOLATION]
+    known = [*SHIPPED, *(mark.name for mark in (WORKLOAD, SYSTEM, MACHINE, *hooks.marks()))]
     return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=NEAR)), "")
 
 

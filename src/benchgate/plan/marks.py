@@ -22,6 +22,7 @@ from benchgate.base.system.systems import MAX_CPUS, SELFTEST
 from benchgate.base.text import suggestion
 from benchgate.base.workload.metrics import NS, SHARE, Metric, every_metric, time_of
 from benchgate.base.workload.workloads import UNVERIFIED, Workload
+from benchgate.hooks import PlainMark
 from benchgate.plan import catalog
 from benchgate.plan.mark_table import (
     BOUNDS,
@@ -34,7 +35,6 @@ from benchgate.plan.mark_table import (
     THRESHOLDS,
     WORKLOAD,
     GateMark,
-    PlainMark,
 )
 from benchgate.plan.planned import GateRequest, MarkRequest
 from benchgate.plan.workloadfile import fill

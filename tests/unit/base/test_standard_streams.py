@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from benchgate import cli, commands
+from benchgate.hooks import Command
 from tests import forgerykit
 from tests.machines import PATIENCE_S
 from tests.unit.evidence.test_figures_file import micro, session
@@ -132,7 +133,7 @@ def test_a_file_does_not_get_the_number_of_a_closed_stream(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("command", commands.TABLE, ids=lambda command: command.name)
 def test_every_command_comes_to_its_end_when_its_reader_is_gone(
-    command: commands.Command, monkeypatch: pytest.MonkeyPatch
+    command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended = []
 
@@ -147,7 +148,7 @@ def test_every_command_comes_to_its_end_when_its_reader_is_gone(
 
     ending = f"_{command.second}" if command.second else ""
     module = SimpleNamespace(**{f"declare{ending}": declare, f"run{ending}": run})
-    monkeypatch.setattr(commands.Command, "module", lambda _: module)
+    monkeypatch.setattr(Command, "module", lambda _: module)
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "w") as stream:

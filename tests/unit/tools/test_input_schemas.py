@@ -8,6 +8,7 @@ and a row that the schema does not have are all found.
 from __future__ import annotations
 
 import copy
+import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ import jsonschema
 import pytest
 import yaml
 
+from benchgate import hooks
 from benchgate.base.errors import CatalogError
 from benchgate.base.paths import data_root
 from benchgate.base.yaml.keys import (
@@ -39,8 +41,6 @@ from benchgate.base.yaml.keys import (
     YamlFile,
 )
 from benchgate.build.programs import RECIPES, _recipes
-from benchgate.mix import studyfile
-from benchgate.mix.study_keys import STUDY
 from benchgate.plan import machinefile, policyfile, scenariofile, systemfile, workloadfile
 from benchgate.plan.machine_keys import MACHINE
 from benchgate.plan.policyfile import POLICY
@@ -311,46 +311,6 @@ max_runs: 9
 void: {frequency: off, psi_cpu: 1}
 """,
 )
-STUDIES = (
-    """\
-name: mine
-about: a study
-system: linux
-cpus: 4
-machine: desktop8
-clock: insn
-resources: [cpu, disk]
-calibrate: {disk: other.large}
-applications:
-  primes:
-    workload: primes
-    score: rate
-    inputs:
-      small: {workers: 1, hi: 40000, units: 40000}
-  other:
-    workload: schbench
-    score: rps
-    inputs:
-      large: {workers: 2}
-least: 3
-limit_ms: 10000
-seeds: 3
-sensitivity: {levels: [50], inputs: all}
-least_use: 0.01
-capacity: {cpu: 1.02}
-sweep: {input: primes.small, cpus: [1, 2], beside: other.large, beside_cpus: 1}
-scaling: primes
-overcommit: [1, 2]
-near: 4
-""",
-    """\
-name: mine
-cpus: 2
-clock: wall
-applications: {primes: {inputs: {small: {hi: 40000}, large: {hi: 50000}}}}
-antagonists: {cache: {whole: 10, takes: {primes.small: 1, primes.large: 9}}}
-""",
-)
 PROGRAMS = (
     """\
 common: [-O2]
@@ -430,14 +390,21 @@ def read_workload(path: Path) -> object:
     return workloadfile.load(path)
 
 
+def of_features() -> Iterator[tuple[YamlFile, tuple[str, ...], Callable[[Path], object]]]:
+    """The examples of each feature that has kinds of files, beside its tests."""
+    for name, feature in hooks.features().items():
+        if feature.files:
+            yield from importlib.import_module(f"benchgate.features.{name}.tests.examples").KINDS
+
+
 KINDS = (
     Kind(SYSTEM, SYSTEMS, systemfile.load),
     Kind(WORKLOAD, WORKLOADS, read_workload),
     Kind(MACHINE, MACHINES, machinefile.load),
     Kind(POLICY, POLICIES, policyfile.load),
-    Kind(STUDY, STUDIES, studyfile.load),
     Kind(RECIPES, PROGRAMS, lambda path: _recipes.__wrapped__(path, "x86_64")),
     Kind(SCENARIO, SCENARIOS, lambda path: scenariofile.parse(path.read_text(), path)),
+    *(Kind(*example) for example in of_features()),
 )
 OF_FILE = [pytest.param(kind, id=kind.file.name) for kind in KINDS]
 

@@ -15,7 +15,7 @@ from benchgate.render.page.html import Child, Html, join, tag
 from benchgate.render.view import SessionView
 
 if TYPE_CHECKING:
-    from benchgate.render.tables.study import Grid
+    from benchgate.render.tables.columns import Grid
 
 NOTHING = "-"
 

@@ -8,12 +8,25 @@ from __future__ import annotations
 import textwrap
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from benchgate.base.text import visible
 
 GAP = 2
 NOTHING = "-"
 """A cell without a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table that a terminal and a page show."""
+
+    title: str
+    rows: tuple[Sequence[str], ...]
+    texts: int = 1
+    """How many columns from the left hold text."""
+    prose: int = 0
+    """How many columns from the right hold text."""
 
 
 def width(text: str) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from benchgate.base.text import NAMED, counted, first_few
 from benchgate.explore import exploration_result
 from benchgate.explore.exploration_result import ExplorationResult, Find
-from benchgate.render.tables.study import Grid
+from benchgate.render.tables.columns import Grid
 
 CommandOf = Callable[[str], str]
 

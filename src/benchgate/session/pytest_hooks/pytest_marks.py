@@ -16,10 +16,10 @@ import pytest
 from benchgate.base.errors import UsageError
 from benchgate.base.text import one_line
 from benchgate.plan import catalog, mark_table
-from benchgate.plan.mark_table import ISOLATION, RENAMED, SHIPPED, GateMark
-from benchgate.session.pytest_hooks.pytest_use import FIXTURES, is_label, is_ours
+from benchgate.plan.mark_table import RENAMED, SHIPPED, GateMark
+from benchgate.session.pytest_hooks.pytest_use import FIXTURES, OF_MARKS, is_label, is_ours
 
-ONE_OF_THEM = ("workload", "machine", ISOLATION)
+ONE_OF_THEM = ("workload", "machine", *OF_MARKS)
 """The marks of which a test has one: pytest takes the nearest, and of two on one node the first."""
 SETTINGS = ("workload", "system", "machine")
 MOST = 10
@@ -97,7 +97,7 @@ def _late(item: pytest.Item, plan: ItemSource) -> str:
 
 
 def _replaced(item: pytest.Item, plan: ItemSource) -> str:
-    names = (ISOLATION, *(ONE_OF_THEM if plan.fixtures else ()))
+    names = (*OF_MARKS, *(ONE_OF_THEM if plan.fixtures else ()))
     for name in names:
         pairs = list(item.iter_markers_with_node(name))
         other = [mark for node, mark in pairs if node is pairs[0][0] and mark != pairs[0][1]]
@@ -113,8 +113,9 @@ def _gates_nothing(item: pytest.Item, plan: ItemSource) -> str:
     requested: Collection[str] = getattr(item, "fixturenames", ())
     layers = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
     gates = () if "verdict" in plan.fixtures else _of(item, gate_marks(item))
-    studies = () if is_ours(layers, ISOLATION) else _of(item, [ISOLATION])
-    for fixture, result in (("verdict", gates), (ISOLATION, studies)):
+    unasked = ((name, mark) for mark, name in OF_MARKS.items() if not is_ours(layers, name))
+    others = [(fixture, _of(item, [mark])) for fixture, mark in unasked]
+    for fixture, result in (("verdict", gates), *others):
         judged = [mark for mark in result if not is_label(mark)]
         if judged:
             return (

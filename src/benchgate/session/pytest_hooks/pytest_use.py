@@ -11,16 +11,20 @@ from typing import Any
 
 import pytest
 
-from benchgate.plan.mark_table import ISOLATION, LABEL, RENAMED, SHIPPED, WORKLOAD
+from benchgate import hooks
+from benchgate.plan.mark_table import LABEL, RENAMED, SHIPPED, WORKLOAD
 from benchgate.plan.option_table import TABLE
 
-PLUGIN = "benchgate.pytest_plugin"
+PLUGINS = ("benchgate.pytest_plugin", *hooks.fixture_modules())
+"""The modules that declare fixtures of ours."""
 SESSION = "benchgate-session"
 """The name under which a session's hooks are registered."""
 COMPLAINT = "benchgate_complaint"
 """The key under which an xdist worker reports to the controller why its tests cannot be run."""
-FIXTURES = ("cell", "verdict", "image", "boot", ISOLATION)
-_MARKS = frozenset({*SHIPPED, *RENAMED, WORKLOAD.name, ISOLATION})
+OF_MARKS = {mark.name: mark.fixture for mark in hooks.marks() if mark.fixture}
+"""The fixtures of features, by the mark that each carries out."""
+FIXTURES = ("cell", "verdict", "image", "boot", *OF_MARKS.values())
+_MARKS = frozenset({*SHIPPED, *RENAMED, WORKLOAD.name, *OF_MARKS})
 """The marks that alone have a meaning. `system` and `machine` only change what others measure."""
 
 
@@ -62,7 +66,7 @@ def is_ours(layers: Mapping[str, Sequence[Any]], name: str) -> bool:
     """True if the fixture of this name is ours. A user may have another one; one that overrides ours and
     requests it counts as ours. `layers`: pytest's fixtures of each name."""
     for layer in reversed(layers.get(name, ())):
-        if layer.func.__module__ == PLUGIN:
+        if layer.func.__module__ in PLUGINS:
             return True
         if name not in layer.argnames:
             return False
