@@ -53,6 +53,8 @@ from tests.machines import PATIENT
 
 Params = Mapping[str, object]
 NONE: Params = MappingProxyType({})
+RACES = ("wake-window", "late-store", "unlocked-count", "double-free", "stale-steal")
+"""The faults that show only where threads come in between each other."""
 LIGHT = "q35,sata=off,smbus=off"
 """The Linux guest has the same (fixtures/systems/linux.yaml)."""
 ANYTHING = r"selftest: done failed=\d+"

@@ -9,13 +9,15 @@ fields depend on another one, stands here. Does not fail.
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import NoneType
 from typing import Any
 
+from benchgate import hooks
 from benchgate.base.gates import SMALLEST_LOOK, Verdict
 from benchgate.base.jsonfields import (
     LIMITS,
@@ -41,10 +43,8 @@ from benchgate.evidence import baseline_file, metrics_csv, results_csv, session_
 from benchgate.evidence.baseline_file import BaselineFile
 from benchgate.evidence.rows import CsvColumn
 from benchgate.evidence.session_folder import COMPLETE, SessionHead
-from benchgate.explore.exploration_result import Find, RunLine
 from benchgate.render.files import memory_csv
 from benchgate.render.tables.threads import ThreadReport
-from benchgate.session.exploration import folder as exploration
 from benchgate.session.kvm_report import KvmReport
 from tools.input_schemas import FILES, schema_of_file
 
@@ -133,7 +133,7 @@ def _docstrings(kind: type) -> Mapping[str, str]:
 # ---- of a file
 
 
-def _file(name: str, title: str, found: Schema, **head: object) -> Schema:
+def file_schema(name: str, title: str, found: Schema, **head: object) -> Schema:
     """`head`: keys with one value, before the others."""
     top = {"$schema": DIALECT, "$id": f"benchgate/{name}", "title": title}
     if head:
@@ -145,24 +145,9 @@ def _file(name: str, title: str, found: Schema, **head: object) -> Schema:
     return top | found
 
 
-def _closed(**properties: Schema) -> Schema:
+def closed(**properties: Schema) -> Schema:
     required = {"required": [*properties], "additionalProperties": False}
     return {"type": "object", "properties": properties, **required}
-
-
-def _explored() -> Schema:
-    texts = {"type": "array", "items": {"type": "string"}}
-    groups = _closed(group={"type": "string"}, finds=texts | {"minItems": 1})
-    result = _closed(
-        state={"enum": ["complete", "partial"]},
-        expected={"type": "integer", "minimum": 0, "description": "How many runs are asked for."},
-        notes=texts | {"description": "What was left out, and why."},
-        runs={"type": "array", "items": schema_of(form_of(RunLine)), "description": "As in runs.jsonl."},
-        finds={"type": "array", "items": schema_of(form_of(Find))},
-        groups={"type": "array", "items": groups, "description": "In the order of their first find."},
-    )
-    head = {"format": exploration.FORMAT, "version": exploration.VERSION}
-    return _file("exploration-1", "explored.json, version 1", result, **head)
 
 
 def _baseline() -> Schema:
@@ -171,17 +156,17 @@ def _baseline() -> Schema:
     metrics = result["properties"]["cells"]["items"]["properties"]["metrics"]
     metrics["minItems"] = len(WINDOWS)
     metrics["items"]["properties"]["samples"]["items"]["maximum"] = MOST
-    return _file("baseline-1", "a baseline, version 1", result, **head)
+    return file_schema("baseline-1", "a baseline, version 1", result, **head)
 
 
 def _kvm() -> Schema:
-    return _file(
+    return file_schema(
         "kvm-1", "the file of `benchgate doctor --kvm-report`, version 1", schema_of(form_of(KvmReport))
     )
 
 
 def _threads() -> Schema:
-    return _file(
+    return file_schema(
         "threads-1", "what `benchgate threads --json` prints, version 1", schema_of(form_of(ThreadReport))
     )
 
@@ -207,15 +192,15 @@ def _verdicts() -> Schema:
         _decided(own, {}, **numbers, value="number", unit="string"),
         _decided({"const": "scaling"}, {}, threshold="number", low="number", parameter="string"),
     ]
-    return _file("verdicts-2", "verdicts.json, version 2", {"type": "array", "items": item})
+    return file_schema("verdicts-2", "verdicts.json, version 2", {"type": "array", "items": item})
 
 
 def _csv(name: str, title: str, about: str, columns: Mapping[str, CsvColumn]) -> Schema:
     rows = {
         "type": "array",
-        "items": _closed(**{value: _column(column) for value, column in columns.items()}),
+        "items": closed(**{value: _column(column) for value, column in columns.items()}),
     }
-    result = _file(name, f"{title}: its rows, each as an object of strings", rows)
+    result = file_schema(name, f"{title}: its rows, each as an object of strings", rows)
     return {key: result[key] for key in ("$schema", "$id", "title")} | {"description": about} | result
 
 
@@ -264,7 +249,7 @@ def _memory() -> Schema:
 
 def _session() -> Schema:
     head = {"format": session_folder.FORMAT, "version": session_folder.VERSION}
-    result = _file("session-1", "session.json, version 1", schema_of(form_of(SessionHead)), **head)
+    result = file_schema("session-1", "session.json, version 1", schema_of(form_of(SessionHead)), **head)
     del result["additionalProperties"]
     return result | {
         "description": "Fields beyond these may be there (gates, policy, order, capacity ...); readers "
@@ -282,9 +267,14 @@ def _session() -> Schema:
     }
 
 
+def _of_features() -> Iterator[Schema]:
+    for path in sorted(hooks.FOLDER.glob("*/tools/schema.py")):
+        yield importlib.import_module(f"benchgate.features.{path.parents[1].name}.tools.schema").schema()
+
+
 def _reports() -> Sequence[Schema]:
     tables = (_results(), _metrics(), _memory())
-    return (_explored(), _baseline(), _verdicts(), *tables, _session(), _kvm(), _threads())
+    return (*_of_features(), _baseline(), _verdicts(), *tables, _session(), _kvm(), _threads())
 
 
 def schemas() -> Mapping[str, str]:

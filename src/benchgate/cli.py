@@ -63,8 +63,9 @@ def _status(given: Sequence[str]) -> int:
 
 
 def _split(given: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """The words of `bisect` or `explore`, and those behind `--`, which are pytest's."""
-    if given[:1] not in (["bisect"], ["explore"]) or "--" not in given:
+    """The words of a command, and those behind `--`, if they are pytest's."""
+    takers = [[one.name] for one in commands.TABLE if one.has_pytest_words]
+    if given[:1] not in takers or "--" not in given:
         return given, ()
     at = given.index("--")
     return given[:at], given[at + 1 :]

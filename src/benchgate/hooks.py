@@ -29,6 +29,8 @@ class Command:
     about: str
     second: str = ""
     """The second word of a command of two."""
+    has_pytest_words: bool = False
+    """Whether words may follow behind `--`, for pytest."""
     place: str = ""
     """Its module, which has `declare` and `run`; empty: that of commands/ with its first word."""
 

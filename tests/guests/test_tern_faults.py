@@ -20,7 +20,6 @@ from benchgate.judge.judged_run import JudgedRun
 from benchgate.plan import catalog
 from tests import ternkit
 from tests.ternkit import Bootkit, Params
-from tools.explore_faults import FAULTS
 
 HANGS_S = 5.0
 """Guest time. The park check takes 5 ms; the test of a lost wake-up waits this long."""
@@ -220,10 +219,10 @@ def test_the_attribution_finds_a_lock_held_too_long(timed: Bootkit, tasks: Table
     assert held(bad) > 5 * held(tasks)
 
 
-# ---- races, which `benchgate explore` finds (tools/explore_faults.py)
+# ---- races, which `benchgate explore` finds (its tools/faults.py)
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", ternkit.RACES)
 def test_an_ordinary_run_passes_with_a_race(timed: Bootkit, fault: str) -> None:
     """The words are known, and the wrong copies work where nothing comes in between."""
     run = timed.smoke(catalog.load_system(f"kernel:fault={fault}"), 2)

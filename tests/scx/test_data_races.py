@@ -11,7 +11,7 @@ import pytest
 from benchgate.build import linux_source
 from benchgate.build.fetch import inputs
 from benchgate.build.fetch.store import FetchSession
-from benchgate.explore.kernel_report import kernel_report
+from benchgate.judge.console.kernel_report import kernel_report
 from benchgate.judge.judged_run import JudgedRun
 from tests.ternkit import Bootkit
 from tools.scx_schedulers import SOURCE, say

@@ -28,7 +28,6 @@ ROOMS = [
     "evidence",
     "fleet",
     "history",
-    "explore",
     "render",
     "session",
 ]
@@ -44,7 +43,7 @@ def modules() -> Mapping[str, Path]:
     names = {}
     for path in ROOT.rglob("*.py"):
         parts = path.relative_to(ROOT).with_suffix("").parts
-        if parts[0] != FEATURES or "tests" not in parts:
+        if parts[0] != FEATURES or not {"tests", "tools"} & {*parts}:
             names[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return {name: path for name, path in sorted(names.items()) if name}
 

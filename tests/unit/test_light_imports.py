@@ -106,10 +106,10 @@ def test_a_first_use_imports_it(tmp_path: Path, use: str) -> None:
 
 
 def test_a_fixture_is_enough(tmp_path: Path) -> None:
-    """A session computes no mix, and imports nothing of what does."""
+    """A session computes no mix, asks no fleet, and imports nothing of what does."""
     result, _ = modules_of(tmp_path, NEEDS, status=0)
     assert len(ours(result)) > 4 * MOST
-    assert {"numpy", "scipy"} & set(result) == set()
+    assert {"numpy", "scipy", "benchgate.fleet"} & set(result) == set()
 
 
 def test_an_option_or_an_ini_key_is_read_at_once(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ OWNERS = {
     "Clocks": "base.clocks",
     "Course": "history.course",
     "Exploration": "base.exploration",
-    "Find": "explore.exploration_result",
+    "Find": "features.explore.exploration_result",
     "Fleet": "session.fleets",
     "Gate": "base.gates",
     "Ground": "plan.planned",
@@ -66,7 +66,7 @@ def modules() -> dict[str, str]:
     result = {}
     for path in sorted(ROOT.rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
-        if "tests" in parts:
+        if {"tests", "tools"} & {*parts[1:]}:
             continue
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
         result[name] = path.read_text(encoding="utf-8")

@@ -34,15 +34,10 @@ TABLE: tuple[Command, ...] = (
         "import",
     ),
     Command("baseline", "keep the figures of a session, to find regressions against them"),
-    Command("bisect", "find the commit of a system's source with which a verdict became FAIL"),
-    Command("explore", "run rows, or a system's smokes, under many interleavings, and keep what goes wrong"),
     Command(
-        "explore-replay",
-        "repeat a find of an exploration exactly (benchgate explore replay)",
-        second="replay",
-    ),
-    Command(
-        "explore-small", "make a find of an exploration smaller (benchgate explore small)", second="small"
+        "bisect",
+        "find the commit of a system's source with which a verdict became FAIL",
+        has_pytest_words=True,
     ),
     Command("replay", "repeat a run of the instruction clock exactly"),
     Command("timeline", "write what each CPU and worker of a run did, as a trace for Perfetto's viewer"),

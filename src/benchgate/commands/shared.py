@@ -82,11 +82,6 @@ def declare_jobs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=whole(1, 1024), default=0, metavar="N", help=about)
 
 
-def declare_small_runs(parser: argparse.ArgumentParser) -> None:
-    about = "the most runs that make one find small (default: 300)"
-    parser.add_argument("--small-runs", type=whole(1, 10**6), metavar="N", help=about)
-
-
 def fleet_of(words: argparse.Namespace) -> Fleet:
     from benchgate.base.errors import UsageError
     from benchgate.session.fleets import Fleet

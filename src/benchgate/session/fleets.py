@@ -2,7 +2,7 @@
 
 Takes the options; gives a `Runner`. Fails with UsageError for an address that may not be used, with
 FleetError if the optional packages are missing or no scheduler answers, and with EvidenceError for a folder
-that cannot be resumed.
+that cannot be resumed. A session without a fleet imports nothing of one.
 """
 
 from __future__ import annotations
@@ -11,23 +11,24 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchgate.base.cells import Lane
 from benchgate.base.clocks import Clock
 from benchgate.base.errors import UsageError
 from benchgate.base.snapshots import FORK
 from benchgate.build.cache_storage import Notice
-from benchgate.fleet import allow, certificates, dask_settings
-from benchgate.fleet.engine import Engine
-from benchgate.fleet.packing import Vouch
-from benchgate.fleet.runner import FleetRunner
-from benchgate.fleet.task import Item, Task
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell
 from benchgate.run.runner import LocalRunner, Runner
 from benchgate.run.templates import Templates
 from benchgate.session.measuring_host import MeasuringHost, ThisHost
 from benchgate.session.resume import ResumingRunner
+
+if TYPE_CHECKING:
+    from benchgate.fleet.engine import Engine
+    from benchgate.fleet.packing import Vouch
+    from benchgate.fleet.task import Item, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +58,9 @@ def host_of(options: Options, note: Notice) -> MeasuringHost:
     """Chooses a worker if --fleet is given and --clock is `wall`."""
     if not (options.fleet and options.clock == Clock.WALL):
         return ThisHost()
-    engine = _engine(options)
-    from benchgate.fleet.far_host import FarHost  # noqa: PLC0415 - few sessions need it
+    from benchgate.fleet.far_host import FarHost
 
+    engine = _engine(options)
     try:
         return FarHost(engine, note, vouch=_vouch(options))
     except BaseException:
@@ -75,6 +76,8 @@ def runner_of(options: Options, note: Notice, host: MeasuringHost) -> Runner:
 def maker_of(options: Options, note: Notice) -> Runner:
     """Chooses who makes runs, apart from a session that is resumed."""
     if options.fleet:
+        from benchgate.fleet.runner import FleetRunner
+
         return FleetRunner(_engine(options), note, vouch=_vouch(options), forks=options.start == FORK)
     return local_runner(options, note)
 
@@ -85,6 +88,8 @@ def local_runner(options: Options, note: Notice) -> LocalRunner:
 
 def _address(options: Options) -> str:
     """Checks the key, too: a scheduler that does not answer is waited for."""
+    from benchgate.fleet import allow, certificates
+
     result = certificates.checked_address(options.fleet, certificates=options.fleet_certificates is not None)
     if options.fleet_key:
         allow.require_key(options.fleet_key)
@@ -92,14 +97,18 @@ def _address(options: Options) -> str:
 
 
 def _engine(options: Options) -> Engine:
+    from benchgate.fleet import certificates, dask_settings
+
     where, folder = _address(options), options.fleet_certificates
     dask_settings.require()
-    from benchgate.fleet.dask_engine import DaskEngine  # noqa: PLC0415 - few sessions need Dask
+    from benchgate.fleet.dask_engine import DaskEngine  # with Dask, which `require` has found
 
     return DaskEngine(where, certificates.security(folder, "client") if folder else None)
 
 
 def _vouch(options: Options) -> Vouch:
+    from benchgate.fleet import allow
+
     @cache
     def signature(items: tuple[Item, ...]) -> str:
         return allow.vouched(items, options.fleet_key) if options.fleet_key else ""

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.cells import Lane
+from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.errors import UsageError
+from benchgate.plan import catalog
 from benchgate.plan.options import Options
+from benchgate.plan.planned import PlannedCell, Seats
+from benchgate.plan.workloadfile import fill
 from benchgate.run.runner import LocalRunner
 from benchgate.session.fleets import NO_FLEET, Fleet, host_of, maker_of, require_makeable
 from benchgate.session.measuring_host import ThisHost
-from tests import exploresim
 
 
 def test_a_command_that_names_no_fleet_keeps_what_pytest_was_told() -> None:
@@ -22,6 +24,13 @@ def test_a_command_that_names_no_fleet_keeps_what_pytest_was_told() -> None:
     named = Fleet("tls://host:1", Path("keys"), Path("key")).within(told)
     assert (named.fleet, named.fleet_certificates) == ("tls://host:1", Path("keys"))
     assert named.fleet_key == Path("key")
+
+
+def planned_cell() -> PlannedCell:
+    workload = catalog.load_workload("primes")
+    values, _ = fill(workload, {})
+    cell = Cell("kernel", workload.name, workload.mode, values, 2)
+    return PlannedCell(cell, catalog.load_system("kernel"), workload, Seats(Lane.INSN, Placement.VIRTUAL, ()))
 
 
 def test_without_a_fleet_this_machine_makes_the_runs() -> None:
@@ -36,7 +45,7 @@ def test_a_key_that_is_no_file_is_named_before_the_scheduler_is_asked(tmp_path: 
 
 
 def test_a_lane_of_the_other_clock_is_refused_by_name() -> None:
-    planned = exploresim.planned()
+    planned = planned_cell()
     insn, timed = Options(clock="insn"), Options(clock="wall")
     wall, native = (
         replace(planned, seats=replace(planned.seats, lane=one)) for one in (Lane.TCG, Lane.NATIVE)

@@ -15,13 +15,9 @@ from benchgate import cli
 from benchgate.features.mix.session import steps
 from benchgate.features.mix.tests import mixsim, paper
 from benchgate.session.progress import Progress
+from tests.unit.test_cli import home
 
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("BENCHGATE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+__all__ = ["home"]
 
 
 def test_mix_choose_prints_mixes_and_says_what_is_odd(

@@ -1,0 +1,1 @@
+"""For developers: the schema of explored.json, and how often faults are found."""
