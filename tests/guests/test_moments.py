@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,20 +15,26 @@ import pytest
 from benchgate.base.errors import BootError
 from benchgate.base.exploration import Exploration, Strategy, usual
 from benchgate.base.runs import Ending, RawRun
+from benchgate.base.snapshots import StartKind
 from benchgate.insn.explore_log import Delay
 from benchgate.insn.log_reader import read_log
+from benchgate.plan.options import Options
 from benchgate.run.argv import BootOptions
 from benchgate.run.attempt import RunRequest, execute
 from benchgate.run.console import ConsoleLimits
-from benchgate.run.guest import started
+from benchgate.run.guest import RunningGuest, started
 from benchgate.run.moments import Branch, ClockTurn, Standstill, at
 from benchgate.run.parallel import AttemptJob, execute_all
 from benchgate.run.record import clock_log
 from benchgate.session import recordings
+from benchgate.session.mix_study.booter import MixBooter
+from tests.guests.test_fork_users import disk_file, mix_of
 from tests.guests.test_forks import AT_ONCE, lines, nonce, request_of, require_equal
 from tests.guests.test_warm_starts import Bench, made
 
 SEED = 3
+EMPTY_DISK_FILE = 256 << 10
+"""What QEMU writes of a disk to which nothing was written takes less."""
 
 
 def plain(bench: Bench, folder: Path, exploration: Exploration | None = None) -> tuple[int, int]:
@@ -43,6 +50,21 @@ def children(moment: Standstill, *branches: Branch) -> list[RawRun]:
     return [raw for _, raw in moment.children(branches, 2)]
 
 
+def cold(bench: Bench) -> Bench:
+    return replace(bench, planned=replace(bench.planned, system=bench.planned.system.cold))
+
+
+@contextmanager
+def born(moment: Standstill, folder: Path) -> Iterator[RunningGuest]:
+    """A child whose guest has not gone on."""
+    folder.mkdir()
+    child = moment.request_of(Branch(folder))
+    limits = ConsoleLimits()
+    with started(child.spec, folder, mark=child.nonce, limits=limits, fork=moment.fork) as running:
+        yield running
+
+
+@pytest.mark.parametrize("start", ["warm", "cold"])
 @pytest.mark.parametrize(
     ("word", "machine"),
     [
@@ -53,10 +75,10 @@ def children(moment: Standstill, *branches: Branch) -> list[RawRun]:
     ],
 )
 def test_a_child_that_changes_nothing_is_the_run_that_was_never_forked(
-    word: str, machine: str, tmp_path: Path
+    word: str, machine: str, start: str, tmp_path: Path
 ) -> None:
     """Before the window, within it, and near its end."""
-    bench = made(machine, word)
+    bench = made(machine, word) if start == "warm" else cold(made(machine, word))
     first, last = plain(bench, tmp_path / "plain")
     for n, wanted in enumerate((first - 1_000_000, (first + last) // 2, last - 1000)):
         request = request_of(bench, tmp_path / f"stem{n}", SEED)
@@ -66,6 +88,37 @@ def test_a_child_that_changes_nothing_is_the_run_that_was_never_forked(
         assert [raw.ending for raw in ended] == [Ending.DONE] * 2
         for k in range(2):
             require_equal(tmp_path / "plain", tmp_path / f"child{n}.{k}")
+
+
+@pytest.mark.parametrize("start", ["warm", "cold"])
+def test_a_child_goes_on_with_its_own_disk_as_it_was(start: str, tmp_path: Path) -> None:
+    """What the guest has written before the moment is there, and what others write from there on is not: a
+    child between two equal ones writes in another order."""
+    asked = Options(clock="insn", start=StartKind(start))
+    with MixBooter(asked, print) as lab:
+
+        def request(name: str) -> RunRequest:
+            (tmp_path / name).mkdir()
+            return lab.request(mix_of(disk=True, start=start), tmp_path / name, seed=SEED)
+
+        assert execute(request("plain")).ending is Ending.DONE
+        marks = read_log(clock_log(tmp_path / "plain")).marks
+        with at(request("stem"), (marks[0].time + marks[-1].time) // 2) as moment:
+            (stem,) = qemus()
+            written = disk_file(stem.pid)
+            size, blocks = written.stat().st_size, written.stat().st_blocks
+            turns = (None, ClockTurn(77), None)
+            branches = [Branch(tmp_path / f"child{n}", turn) for n, turn in enumerate(turns)]
+            assert [raw.ending for raw in children(moment, *branches)] == [Ending.DONE] * 3
+            assert (written.stat().st_size, written.stat().st_blocks) == (size, blocks)
+            with born(moment, tmp_path / "standing") as child:
+                own = disk_file(child.child.pid)
+                assert own.read_bytes() == written.read_bytes()
+                assert own.stat().st_blocks <= blocks
+    assert blocks * 512 > EMPTY_DISK_FILE
+    for n in (0, 2):
+        require_equal(tmp_path / "plain", tmp_path / f"child{n}")
+    assert lines(tmp_path / "child1") != lines(tmp_path / "child0")
 
 
 def test_a_child_with_other_rules_is_the_run_that_turns_by_itself(tmp_path: Path) -> None:
@@ -195,7 +248,9 @@ def standing(tmp_path: Path) -> Iterator[Standstill]:
 
 
 def qemus() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children() if "qemu" in child.name()]
+    """Those that live: a child that has ended is reaped when the next one has."""
+    found = [child for child in psutil.Process().children() if "qemu" in child.name()]
+    return [child for child in found if child.status() != psutil.STATUS_ZOMBIE]
 
 
 def test_a_run_that_dies_where_it_stands_says_so(standing: Standstill, tmp_path: Path) -> None:
@@ -223,12 +278,7 @@ def test_children_that_are_killed_at_any_moment_leave_the_others_alone(
 ) -> None:
     (stem,) = qemus()
     for place in range(20):
-        (tmp_path / f"lost{place}").mkdir()
-        child = standing.request_of(Branch(tmp_path / f"lost{place}"))
-        limits = ConsoleLimits()
-        with started(
-            child.spec, child.folder, mark=child.nonce, limits=limits, fork=standing.fork
-        ) as running:
+        with born(standing, tmp_path / f"lost{place}") as running:
             running.go()
             time.sleep(place * 0.002)
             running.child.stop(0)
