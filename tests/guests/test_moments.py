@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,7 +31,8 @@ from benchgate.session import recordings
 from benchgate.session.mix_study.booter import MixBooter
 from tests.guests.test_fork_users import disk_file, mix_of
 from tests.guests.test_forks import AT_ONCE, lines, nonce, request_of, require_equal
-from tests.guests.test_warm_starts import Bench, made
+from tests.guests.test_warm_starts import TEST, Bench, made
+from tests.line.sessions import light_tern, run_benchgate, run_pytest
 
 SEED = 3
 EMPTY_DISK_FILE = 256 << 10
@@ -51,7 +53,11 @@ def children(moment: Standstill, *branches: Branch) -> list[RawRun]:
 
 
 def cold(bench: Bench) -> Bench:
-    return replace(bench, planned=replace(bench.planned, system=bench.planned.system.cold))
+    planned = bench.planned
+    system = replace(planned.system.cold, name=planned.system.name.replace(".start-warm", ""))
+    return replace(
+        bench, planned=replace(planned, system=system, cell=replace(planned.cell, system=system.name))
+    )
 
 
 @contextmanager
@@ -151,6 +157,34 @@ def test_a_child_with_other_rules_is_the_run_that_turns_by_itself(tmp_path: Path
         place = next(n for n, line in enumerate(log) if line.startswith("turned "))
         assert log[:place] == rest[:place]
         assert place > 10
+
+
+@pytest.mark.parametrize("start", ["warm", "cold"])
+def test_a_child_is_replayed(start: str, tmp_path: Path) -> None:
+    """In the folder of a session of the same row, by the command, which tells a log with other rules."""
+    system = light_tern(tmp_path)
+    (tmp_path / "test_row.py").write_text(TEST.replace('@pytest.mark.system("linux")\n', ""))
+    session = run_pytest(tmp_path, "test_row.py", "--clock=insn", f"--start={start}", "--smp=2", "--runs=1")
+    assert session.code == 0, session.output
+    runs = session.folder.resolve() / "runs"
+    bench = made("ideal", "kernel") if start == "warm" else cold(made("ideal", "kernel"))
+    first, last = plain(bench, tmp_path / "plain")
+    turns = ClockTurn(77), ClockTurn(78, quantum=500), None
+    branches = [Branch(runs / f"000{n}-child", turn) for n, turn in enumerate(turns, 7)]
+    with at(request_of(bench, tmp_path / "stem", SEED), (first + last) // 2) as moment:
+        assert [raw.ending for raw in children(moment, *branches)] == [Ending.DONE] * len(turns)
+    for n, branch in enumerate(branches):
+        words = ("replay", branch.folder, "--system", system, "--out", tmp_path / f"again{n}")
+        code, output = run_benchgate(tmp_path, *words)
+        assert code == 0, output
+        assert "the same run: marks, counts and console are equal" in output
+        require_equal(branch.folder, tmp_path / f"again{n}")
+    log = clock_log(branches[0].folder)
+    log.write_text(re.sub(r"^(turned \d+) 77 ", r"\1 79 ", log.read_text(), flags=re.MULTILINE))
+    words = ("replay", branches[0].folder, "--system", system, "--out", tmp_path / "other")
+    code, output = run_benchgate(tmp_path, *words)
+    assert code == 1, output
+    assert "differ" in output
 
 
 def test_stalls_that_begin_after_the_moment_are_those_of_a_run_from_its_begin(tmp_path: Path) -> None:
