@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,20 +16,27 @@ import pytest
 from benchgate.base.errors import BootError
 from benchgate.base.exploration import Exploration, Strategy, usual
 from benchgate.base.runs import Ending, RawRun
+from benchgate.base.snapshots import StartKind
 from benchgate.insn.explore_log import Delay
 from benchgate.insn.log_reader import read_log
+from benchgate.plan.options import Options
 from benchgate.run.argv import BootOptions
 from benchgate.run.attempt import RunRequest, execute
 from benchgate.run.console import ConsoleLimits
-from benchgate.run.guest import started
+from benchgate.run.guest import RunningGuest, started
 from benchgate.run.moments import Branch, ClockTurn, Standstill, at
 from benchgate.run.parallel import AttemptJob, execute_all
 from benchgate.run.record import clock_log
 from benchgate.session import recordings
+from benchgate.session.mix_study.booter import MixBooter
+from tests.guests.test_fork_users import disk_file, mix_of
 from tests.guests.test_forks import AT_ONCE, lines, nonce, request_of, require_equal
-from tests.guests.test_warm_starts import Bench, made
+from tests.guests.test_warm_starts import TEST, Bench, made
+from tests.line.sessions import light_tern, run_benchgate, run_pytest
 
 SEED = 3
+EMPTY_DISK_FILE = 256 << 10
+"""What QEMU writes of a disk to which nothing was written takes less."""
 
 
 def plain(bench: Bench, folder: Path, exploration: Exploration | None = None) -> tuple[int, int]:
@@ -43,6 +52,25 @@ def children(moment: Standstill, *branches: Branch) -> list[RawRun]:
     return [raw for _, raw in moment.children(branches, 2)]
 
 
+def cold(bench: Bench) -> Bench:
+    planned = bench.planned
+    system = replace(planned.system.cold, name=planned.system.name.replace(".start-warm", ""))
+    return replace(
+        bench, planned=replace(planned, system=system, cell=replace(planned.cell, system=system.name))
+    )
+
+
+@contextmanager
+def born(moment: Standstill, folder: Path) -> Iterator[RunningGuest]:
+    """A child whose guest has not gone on."""
+    folder.mkdir()
+    child = moment.request_of(Branch(folder))
+    limits = ConsoleLimits()
+    with started(child.spec, folder, mark=child.nonce, limits=limits, fork=moment.fork) as running:
+        yield running
+
+
+@pytest.mark.parametrize("start", ["warm", "cold"])
 @pytest.mark.parametrize(
     ("word", "machine"),
     [
@@ -53,10 +81,10 @@ def children(moment: Standstill, *branches: Branch) -> list[RawRun]:
     ],
 )
 def test_a_child_that_changes_nothing_is_the_run_that_was_never_forked(
-    word: str, machine: str, tmp_path: Path
+    word: str, machine: str, start: str, tmp_path: Path
 ) -> None:
     """Before the window, within it, and near its end."""
-    bench = made(machine, word)
+    bench = made(machine, word) if start == "warm" else cold(made(machine, word))
     first, last = plain(bench, tmp_path / "plain")
     for n, wanted in enumerate((first - 1_000_000, (first + last) // 2, last - 1000)):
         request = request_of(bench, tmp_path / f"stem{n}", SEED)
@@ -66,6 +94,37 @@ def test_a_child_that_changes_nothing_is_the_run_that_was_never_forked(
         assert [raw.ending for raw in ended] == [Ending.DONE] * 2
         for k in range(2):
             require_equal(tmp_path / "plain", tmp_path / f"child{n}.{k}")
+
+
+@pytest.mark.parametrize("start", ["warm", "cold"])
+def test_a_child_goes_on_with_its_own_disk_as_it_was(start: str, tmp_path: Path) -> None:
+    """What the guest has written before the moment is there, and what others write from there on is not: a
+    child between two equal ones writes in another order."""
+    asked = Options(clock="insn", start=StartKind(start))
+    with MixBooter(asked, print) as lab:
+
+        def request(name: str) -> RunRequest:
+            (tmp_path / name).mkdir()
+            return lab.request(mix_of(disk=True, start=start), tmp_path / name, seed=SEED)
+
+        assert execute(request("plain")).ending is Ending.DONE
+        marks = read_log(clock_log(tmp_path / "plain")).marks
+        with at(request("stem"), (marks[0].time + marks[-1].time) // 2) as moment:
+            (stem,) = qemus()
+            written = disk_file(stem.pid)
+            size, blocks = written.stat().st_size, written.stat().st_blocks
+            turns = (None, ClockTurn(77), None)
+            branches = [Branch(tmp_path / f"child{n}", turn) for n, turn in enumerate(turns)]
+            assert [raw.ending for raw in children(moment, *branches)] == [Ending.DONE] * 3
+            assert (written.stat().st_size, written.stat().st_blocks) == (size, blocks)
+            with born(moment, tmp_path / "standing") as child:
+                own = disk_file(child.child.pid)
+                assert own.read_bytes() == written.read_bytes()
+                assert own.stat().st_blocks <= blocks
+    assert blocks * 512 > EMPTY_DISK_FILE
+    for n in (0, 2):
+        require_equal(tmp_path / "plain", tmp_path / f"child{n}")
+    assert lines(tmp_path / "child1") != lines(tmp_path / "child0")
 
 
 def test_a_child_with_other_rules_is_the_run_that_turns_by_itself(tmp_path: Path) -> None:
@@ -98,6 +157,34 @@ def test_a_child_with_other_rules_is_the_run_that_turns_by_itself(tmp_path: Path
         place = next(n for n, line in enumerate(log) if line.startswith("turned "))
         assert log[:place] == rest[:place]
         assert place > 10
+
+
+@pytest.mark.parametrize("start", ["warm", "cold"])
+def test_a_child_is_replayed(start: str, tmp_path: Path) -> None:
+    """In the folder of a session of the same row, by the command, which tells a log with other rules."""
+    system = light_tern(tmp_path)
+    (tmp_path / "test_row.py").write_text(TEST.replace('@pytest.mark.system("linux")\n', ""))
+    session = run_pytest(tmp_path, "test_row.py", "--clock=insn", f"--start={start}", "--smp=2", "--runs=1")
+    assert session.code == 0, session.output
+    runs = session.folder.resolve() / "runs"
+    bench = made("ideal", "kernel") if start == "warm" else cold(made("ideal", "kernel"))
+    first, last = plain(bench, tmp_path / "plain")
+    turns = ClockTurn(77), ClockTurn(78, quantum=500), None
+    branches = [Branch(runs / f"000{n}-child", turn) for n, turn in enumerate(turns, 7)]
+    with at(request_of(bench, tmp_path / "stem", SEED), (first + last) // 2) as moment:
+        assert [raw.ending for raw in children(moment, *branches)] == [Ending.DONE] * len(turns)
+    for n, branch in enumerate(branches):
+        words = ("replay", branch.folder, "--system", system, "--out", tmp_path / f"again{n}")
+        code, output = run_benchgate(tmp_path, *words)
+        assert code == 0, output
+        assert "the same run: marks, counts and console are equal" in output
+        require_equal(branch.folder, tmp_path / f"again{n}")
+    log = clock_log(branches[0].folder)
+    log.write_text(re.sub(r"^(turned \d+) 77 ", r"\1 79 ", log.read_text(), flags=re.MULTILINE))
+    words = ("replay", branches[0].folder, "--system", system, "--out", tmp_path / "other")
+    code, output = run_benchgate(tmp_path, *words)
+    assert code == 1, output
+    assert "differ" in output
 
 
 def test_stalls_that_begin_after_the_moment_are_those_of_a_run_from_its_begin(tmp_path: Path) -> None:
@@ -195,7 +282,9 @@ def standing(tmp_path: Path) -> Iterator[Standstill]:
 
 
 def qemus() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children() if "qemu" in child.name()]
+    """Those that live: a child that has ended is reaped when the next one has."""
+    found = [child for child in psutil.Process().children() if "qemu" in child.name()]
+    return [child for child in found if child.status() != psutil.STATUS_ZOMBIE]
 
 
 def test_a_run_that_dies_where_it_stands_says_so(standing: Standstill, tmp_path: Path) -> None:
@@ -223,12 +312,7 @@ def test_children_that_are_killed_at_any_moment_leave_the_others_alone(
 ) -> None:
     (stem,) = qemus()
     for place in range(20):
-        (tmp_path / f"lost{place}").mkdir()
-        child = standing.request_of(Branch(tmp_path / f"lost{place}"))
-        limits = ConsoleLimits()
-        with started(
-            child.spec, child.folder, mark=child.nonce, limits=limits, fork=standing.fork
-        ) as running:
+        with born(standing, tmp_path / f"lost{place}") as running:
             running.go()
             time.sleep(place * 0.002)
             running.child.stop(0)

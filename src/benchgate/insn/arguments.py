@@ -7,7 +7,8 @@ the plugin's path.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
@@ -16,7 +17,7 @@ from benchgate.base.errors import UsageError
 from benchgate.base.system.arch import X86_64, Architecture
 from benchgate.base.system.qemu import comma_safe
 from benchgate.insn.guests import exact_arguments
-from benchgate.insn.log import AccessOrder
+from benchgate.insn.log import AccessOrder, TurnedClock
 from benchgate.insn.talk import TALK_DESCRIPTOR
 
 
@@ -108,6 +109,8 @@ class ClockRun:
     """The file for the state of the machine's caches at that moment; None on the ideal machine."""
     explore: Path | None = None
     """The file that says where vCPUs are stalled (base/exploration.py); None if they are not."""
+    turn: TurnedClock | None = None
+    """The other rules of the clock, and from when on; None: its rules stay."""
     patience_s: int = 60
     carrier: str = ""
     """How the vCPUs are run: one of log.CARRIERS. Empty: the first of them that works here."""
@@ -123,7 +126,7 @@ def arguments(plugin: Path, run: ClockRun) -> ClockArguments:
     usual = {"quantum": QUANTUM, "fine": FINE, "rush": RUSH if run.marked else 1}
     some: dict[str, object] = {"machine": run.shape, "order": run.order.value, "explore": run.explore}
     some |= {"disks": int(run.disks), "caches": run.caches, "capacities": run.capacities}
-    some |= {"carrier": run.carrier}
+    some |= {"carrier": run.carrier, "turn": run.turn and run.turn.option}
     options: dict[str, object] = {
         "out": run.log,
         "seed": run.seed,
@@ -145,6 +148,15 @@ def arguments(plugin: Path, run: ClockRun) -> ClockArguments:
     )
     environment = MappingProxyType({"LD_PRELOAD": _preload(plugin)})
     return ClockArguments(argv, environment, one_insn=run.order is AccessOrder.STRICT)
+
+
+_TURN = re.compile(r",turn=([0-9]{1,20}(?::[0-9]{1,20}){4})(?:,|$)")
+
+
+def turn_asked(argv: Sequence[str]) -> TurnedClock | None:
+    """The rules to which the clock of this command line turns; None: it does not."""
+    found = next((match for word in argv if ",out=" in word and (match := _TURN.search(word))), None)
+    return TurnedClock(*map(int, found[1].split(":"))) if found else None
 
 
 def _pairs(lengths: Mapping[int, int]) -> str:

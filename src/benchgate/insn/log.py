@@ -135,6 +135,18 @@ class TurnedClock:
     fine: int
     rush: int
 
+    @property
+    def option(self) -> str:
+        """The value of the plugin's option `turn` with which a run does the same."""
+        return f"{self.time}:{self.seed}:{self.quantum}:{self.fine}:{self.rush}"
+
+    def is_of(self, asked: TurnedClock) -> bool:
+        """Whether a clock that was asked for this turned so: at the first moment it can; 0 is as before."""
+        asks = (asked.seed, asked.quantum, asked.fine, asked.rush)
+        found = (self.seed, self.quantum, self.fine, self.rush)
+        same = all(one in (0, other) for one, other in zip(asks[1:], found[1:], strict=True))
+        return self.time >= asked.time and self.seed == asked.seed and same
+
 
 @dataclass(frozen=True, slots=True)
 class ClockLog:

@@ -196,7 +196,7 @@ def _of_ends(first: RawRun, second: RawRun) -> str:
 
 
 def _of_common_events(one: ClockLog, two: ClockLog) -> str:
-    """The first mark or stall, of those that both have, in which they differ."""
+    """The first mark or stall, of those that both have, or turn of the clock, in which they differ."""
     for mark, other in zip(one.marks, two.marks, strict=False):
         if mark != other:
             return (
@@ -206,6 +206,8 @@ def _of_common_events(one: ClockLog, two: ClockLog) -> str:
     for stall, second in zip(_stalls(one), _stalls(two), strict=False):
         if stall != second:
             return f" in their stalls: {stall.point} at {stall.time}, {second.point} at {second.time}"
+    if one.turned and two.turned and one.turned != two.turned:
+        return f" in the rules to which their clocks turned: {one.turned[0].option}, {two.turned[0].option}"
     return ""
 
 

@@ -38,7 +38,7 @@ from benchgate.base.text import filled
 from benchgate.base.workload.workloads import GUEST_FILES
 from benchgate.insn import machine_shape
 from benchgate.insn.arguments import NO_RECORDS, ClockArguments, ClockRun, Records, arguments
-from benchgate.insn.log import AccessOrder
+from benchgate.insn.log import AccessOrder, TurnedClock
 from benchgate.insn.machine_shape import capacities_of, shape_of
 from benchgate.plan.planned import PlannedCell
 from benchgate.run import end_memory
@@ -106,6 +106,8 @@ class BootOptions:
     """The folder for the memory and the caches of a guest of which a snapshot is taken."""
     exploration: Exploration | None = None
     """The exploration that stalls its vCPUs; None if none does."""
+    turn: TurnedClock | None = None
+    """The other rules to which its clock turns (run/moments.py); None if it does not."""
     keeps_memory: bool = False
     """Whether digests of the guest's memory are kept at its end, if it has nothing that never repeats."""
 
@@ -296,6 +298,7 @@ def _clock_arguments(planned: PlannedCell, vm: VmConfig, boot: BootOptions) -> C
         capacities=capacities_of(system, planned.cell.cpus),
         order=AccessOrder.STRICT if on is not None and on.strict else AccessOrder.UNSAID,
         caches=None if on is None or boot.kept is None else boot.kept / snapshots.CACHES,
+        turn=boot.turn,
         explore=None if boot.exploration is None else boot.log.with_name(exploring.FILE),
     )
     return arguments(vm.clock, run)

@@ -296,8 +296,10 @@ def started(  # noqa: PLR0913 - keyword arguments
         forked = None if fork is None else fork(spec, folder, mark)
         with held():
             if forked is not None:
-                outputs = {1: streams.child_output, 2: streams.child_error}
-                child = forked.make({**outputs, **descriptors})
+                given = {1: streams.child_output, 2: streams.child_error}
+                if not spec.talks:  # else the clock's own pipe is its input
+                    given[0] = streams.child_input
+                child = forked.make({**given, **descriptors})
             else:
                 child = process.start(
                     spec.argv,

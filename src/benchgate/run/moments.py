@@ -30,6 +30,7 @@ from benchgate.base.files import write_json
 from benchgate.base.process import Child, reap_adopted
 from benchgate.base.runs import BootSpec, RawRun
 from benchgate.base.snapshots import CONSOLE
+from benchgate.insn.log import TurnedClock
 from benchgate.run import templates
 from benchgate.run.attempt import RunRequest
 from benchgate.run.forked import FILE, ForkedGuest, ForkRefusal, answer, asked, born, request_text
@@ -91,8 +92,8 @@ class Standstill:
         spec, turn = self.request.spec, branch.turn
         argv = [word.replace(str(self.request.folder), str(branch.folder)) for word in spec.argv]
         if turn is not None:
-            rules = (self.now_ns, turn.seed, turn.quantum, turn.fine, turn.rush)
-            argv[plugin_word(spec.argv)[0]] += f",{_TURN}={':'.join(map(str, rules))}"
+            rules = TurnedClock(self.now_ns, turn.seed, turn.quantum, turn.fine, turn.rush)
+            argv[plugin_word(spec.argv)[0]] += f",{_TURN}={rules.option}"
         exploration = branch.exploration or spec.exploration
         changed = replace(spec, argv=tuple(argv), exploration=exploration)
         return replace(self.request, spec=changed, folder=branch.folder)

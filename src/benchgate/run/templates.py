@@ -51,13 +51,10 @@ Notice = Callable[[str], None]
 
 def why_not(spec: BootSpec, folder: Path) -> str:
     """Why the run in this folder cannot be a fork; empty if it can."""
-    options = {word.partition("=")[0] for word in plugin_word(spec.argv)[1].split(",")}
     if spec.lane is not Lane.INSN or spec.start is None:
         return "it does not start from a snapshot"
     if spec.kept_memory or spec.counts_memory:
         return "its memory is examined"
-    if spec.ports or "disks" in options:
-        return "it has a network or disks, which its template would share"
     if any(len(os.fsencode(path)) > _LONGEST_PATH for path in (folder, spec.start.folder)):
         return f"the path of its folder, or of its snapshot, has more than {_LONGEST_PATH} bytes"
     return ""

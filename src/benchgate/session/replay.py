@@ -30,7 +30,7 @@ from benchgate.build.cache_storage import Notice
 from benchgate.build.images import guest_digest
 from benchgate.evidence.facts import read_flag, read_machine
 from benchgate.evidence.files import SESSION, read_object
-from benchgate.insn.arguments import NO_RECORDS, Records
+from benchgate.insn.arguments import NO_RECORDS, Records, turn_asked
 from benchgate.insn.log import MarkKind
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.plugin import prepare
@@ -109,6 +109,7 @@ class _Replay:
             measure=self.measure,
             records=records,
             exploration=raw.exploration,
+            turn=turn_asked(files.argv),
             boot=None if files.start is None else files.start.boot,
             keeps_memory=files.end_memory is not None,
         )

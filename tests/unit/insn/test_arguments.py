@@ -8,8 +8,8 @@ import pytest
 
 from benchgate.base.errors import BuildError, UsageError
 from benchgate.base.system.qemu import Qemu
-from benchgate.insn.arguments import ClockRun, Records, arguments
-from benchgate.insn.log import AccessOrder
+from benchgate.insn.arguments import ClockRun, Records, arguments, turn_asked
+from benchgate.insn.log import AccessOrder, TurnedClock
 from benchgate.insn.plugin import is_dynamic, prepare
 
 PLUGIN = Path("/cache/insn/full.so")
@@ -135,3 +135,27 @@ def test_capacities_reach_the_plugin() -> None:
         in arguments(PLUGIN, ClockRun(Path("/log"), capacities="1024:512")).argv_extra[1]
     )
     assert "capacities" not in arguments(PLUGIN, ClockRun(Path("/log"))).argv_extra[1]
+
+
+def test_the_rules_to_which_a_clock_turns_are_read_back_from_its_command_line() -> None:
+    turned = TurnedClock(12_345, 2**64 - 1, 500, 0, 2)
+    argv = arguments(PLUGIN, ClockRun(Path("/log"), turn=turned)).argv_extra
+    assert turn_asked(argv) == turned
+    assert turn_asked(arguments(PLUGIN, ClockRun(Path("/log"))).argv_extra) is None
+    assert turn_asked(["-append", "words,turn=1:2:3:4:5"]) is None  # the guest's, not the clock's
+
+
+@pytest.mark.parametrize(
+    ("found", "is_of"),
+    [
+        (TurnedClock(100, 7, 500, 100, 25), True),
+        (TurnedClock(140, 7, 500, 100, 25), True),  # the first moment at which it can
+        (TurnedClock(99, 7, 500, 100, 25), False),
+        (TurnedClock(100, 8, 500, 100, 25), False),
+        (TurnedClock(100, 7, 501, 100, 25), False),
+        (TurnedClock(100, 7, 500, 100, 24), False),
+        (TurnedClock(100, 7, 500, 999, 25), True),  # not asked for
+    ],
+)
+def test_a_clock_turns_as_it_was_asked(found: TurnedClock, *, is_of: bool) -> None:
+    assert found.is_of(TurnedClock(100, 7, 500, 0, 25)) is is_of

@@ -131,8 +131,6 @@ def test_a_template_has_a_folder_and_a_mark_of_its_own_and_a_socket() -> None:
         (replace(spec(), lane=Lane.TCG), "does not start from a snapshot"),
         (replace(spec(), kept_memory=(MemoryRange(0, 4096, 0),)), "memory is examined"),
         (replace(spec(), counts_memory=True), "memory is examined"),
-        (replace(spec(), ports={"ssh": 2222}), "network or disks"),
-        (spec(more=",disks=1"), "network or disks"),
     ],
 )
 def test_a_run_that_shares_too_much_starts_by_itself(other: BootSpec, why: str) -> None:

@@ -22,6 +22,7 @@ from benchgate.base.system.script import port_values
 from benchgate.base.system.systems import AskMethod, System, SystemKind
 from benchgate.base.text import filled, one_line
 from benchgate.base.workload.workloads import GUEST_FILES
+from benchgate.insn.arguments import turn_asked
 from benchgate.judge.checks.machine_agreement import check_exploration, check_machine, files_of_plugins
 from benchgate.judge.checks.start_agreement import check_start
 from benchgate.judge.run_files import AFFINITY, ARGV, CONVERSATION, THREADS, Moment, RunFiles
@@ -53,8 +54,7 @@ def check_host(files: RunFiles, system: System, exploration: Exploration | None 
     if files.run.lane is Lane.INSN:
         if files.clock.vcpus != files.run.cell.cpus:
             raise _differs(files.run, f"{files.run.cell.cpus} CPUs", f"clock.log is of {files.clock.vcpus}")
-        if bool(files.clock.turned) != any(",turn=" in word for word in files.argv):
-            raise _differs(files.run, f"seed {files.run.seed}", "the clock turned to other rules, or did not")
+        _check_turned(files)
         _check_typed(files, system)
         check_machine(files, system)
         check_exploration(files, exploration)
@@ -63,6 +63,12 @@ def check_host(files: RunFiles, system: System, exploration: Exploration | None 
         raise _differs(files.run, f"lane {files.run.lane}", "there is a log of the instruction clock")
     if files.run.lane is not Lane.NATIVE:
         check_start(files, system)
+
+
+def _check_turned(files: RunFiles) -> None:
+    asked, found = turn_asked(files.argv), files.clock.turned
+    if len(found) != (asked is not None) or (asked and not found[0].is_of(asked)):
+        raise _differs(files.run, f"seed {files.run.seed}", "the clock turned to other rules, or did not")
 
 
 def _differs(run: RawRun, ours: str, theirs: str) -> VerifyError:

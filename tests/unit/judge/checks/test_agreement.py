@@ -117,6 +117,20 @@ def test_a_contradiction_refuses_the_run(
         verify.verify_on(replace(run, **changes), PRIMES, LINUX)  # type: ignore[arg-type]
 
 
+def asked_to_turn(run: RawRun, found: int | None = None) -> None:
+    """The clock of this run is to turn to a seed, and says to which it has, if it has."""
+    plugin = "/clock.so,out=/log,turn=100:7:0:0:0"
+    write_argv(run.folder, [*guest_argv(2), *CLOCK, "-plugin", plugin])
+    if found is not None:
+        (run.folder / "clock.log").write_text(f"{LOG}turned 120 {found} 5000 100 25\n")
+
+
+def test_a_run_whose_clock_turned_as_it_was_asked_is_accepted(run: RawRun) -> None:
+    counted = on_the_clock(run)
+    asked_to_turn(counted, 7)
+    check_agreement(RunFiles(counted), LINUX)
+
+
 @pytest.mark.parametrize(
     ("edit", "changes", "said"),
     [
@@ -128,6 +142,8 @@ def test_a_contradiction_refuses_the_run(
             {},
             "says 2 CPUs, but clock.log is of 3",
         ),
+        (asked_to_turn, {}, "says seed 0, but the clock turned to other rules, or did not"),
+        (lambda run: asked_to_turn(run, 8), {}, "the clock turned to other rules, or did not"),
     ],
 )
 def test_a_contradiction_on_the_instruction_clock_refuses_the_run(

@@ -18,12 +18,12 @@
 
 #define MOST 256
 
-enum kind { KEPT, CLOSED, EVENT, EPOLL, PIPE_IN, PIPE_OUT, WRITTEN };
+enum kind { KEPT, CLOSED, EVENT, EPOLL, PIPE_IN, PIPE_OUT, WRITTEN, OVERLAY };
 
 static struct one {
     int number, flags, other; // other: the descriptor of a pipe's other end
     enum kind kind;
-    uint64_t count; // of an event; position in a file
+    uint64_t count; // of an event; position in a file, or its size
     char path[400];
 } all[MOST];
 static unsigned used;
@@ -64,6 +64,33 @@ static const char *look_at_pipe(struct one *o) {
     return NULL;
 }
 
+// QEMU writes what changes on a disk to a file of this name, which it has removed.
+static bool is_overlay(const struct one *o, const struct stat *about) {
+    const char *name = strrchr(o->path, '/');
+    return S_ISREG(about->st_mode) && about->st_nlink == 0 && name && strncmp(name, "/vl.", 4) == 0;
+}
+
+// A new file without a name, beside the parent's.
+static int another_overlay(const struct one *o) {
+    char folder[sizeof o->path];
+    memcpy(folder, o->path, sizeof folder);
+    *strrchr(folder, '/') = 0;
+    return open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+}
+
+static const char *look_at_overlay(struct one *o, const struct stat *about) {
+    int probe = another_overlay(o);
+    o->kind = OVERLAY;
+    o->count = (uint64_t)about->st_size;
+    if (probe < 0)
+        return refuse(o, "is what a disk's guest wrote, in a folder that has no files without a name");
+    close(probe);
+    for (unsigned i = 0; i < used; i++)
+        if (all[i].kind == OVERLAY && strcmp(all[i].path, o->path) == 0)
+            return refuse(o, "is open twice");
+    return NULL;
+}
+
 static const char *look_at(struct one *o, const char *folder) {
     struct stat about;
     if (strcmp(o->path, "anon_inode:[eventfd]") == 0) {
@@ -83,6 +110,8 @@ static const char *look_at(struct one *o, const char *folder) {
         return refuse(o, "has another end that cannot be shared");
     if (S_ISCHR(about.st_mode) || ((S_ISREG(about.st_mode) || S_ISDIR(about.st_mode)) && (o->flags & O_ACCMODE) == O_RDONLY))
         return NULL;
+    if (is_overlay(o, &about))
+        return look_at_overlay(o, &about);
     size_t length = strlen(folder);
     if (!S_ISREG(about.st_mode) || strncmp(o->path, folder, length) != 0 || o->path[length] != '/')
         return refuse(o, "cannot be shared, and is no file of this run");
@@ -142,6 +171,36 @@ static bool place(int fresh, int number) {
     return good;
 }
 
+static bool copy_part(int file, int into, off_t at, off_t end) {
+    ssize_t some = lseek(into, at, SEEK_SET) == at;
+    while (some > 0 && at < end)
+        some = sendfile(into, file, &at, (size_t)(end - at));
+    return at == end;
+}
+
+// With the holes that it has.
+static bool copy(const char *from, int into, uint64_t size) {
+    int file = open(from, O_RDONLY | O_CLOEXEC);
+    off_t whole = (off_t)size;
+    bool good = file >= 0 && ftruncate(into, whole) == 0;
+    for (off_t at = 0, end; good && at < whole; at = end) {
+        off_t data = lseek(file, at, SEEK_DATA);
+        bool hole = data < 0 ? errno == ENXIO : data >= whole;
+        end = hole ? whole : lseek(file, data, SEEK_HOLE);
+        good = hole || (data >= 0 && end > data && copy_part(file, into, data, end < whole ? end : whole));
+    }
+    if (file >= 0)
+        close(file);
+    return good && lseek(into, 0, SEEK_END) == whole;
+}
+
+static bool place_overlay(const struct one *o) {
+    char path[64];
+    int fresh = another_overlay(o);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", o->number);
+    return fresh >= 0 && copy(path, fresh, o->count) && place(fresh, o->number);
+}
+
 static bool replace(const struct one *o) {
     int ends[2];
     switch (o->kind) {
@@ -153,6 +212,8 @@ static bool replace(const struct one *o) {
         return place(epoll_create1(0), o->number);
     case PIPE_IN:
         return pipe2(ends, 0) == 0 && place(ends[1], o->number) && place(ends[0], o->other);
+    case OVERLAY:
+        return place_overlay(o);
     default:
         return true;
     }
@@ -166,17 +227,6 @@ const char *inherited_replace(const struct inherited_given *given) {
         if (!replace(&all[i]))
             return refuse(&all[i], "cannot be made again");
     return NULL;
-}
-
-static bool copy(const char *from, int into, uint64_t size) {
-    int file = open(from, O_RDONLY | O_CLOEXEC);
-    off_t at = 0;
-    ssize_t some = 1;
-    while (file >= 0 && some > 0 && (uint64_t)at < size)
-        some = sendfile(into, file, &at, size - (uint64_t)at);
-    if (file >= 0)
-        close(file);
-    return file >= 0 && (uint64_t)at == size;
 }
 
 const char *inherited_move(const char *from, const char *folder) {

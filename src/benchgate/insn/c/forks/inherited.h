@@ -14,7 +14,8 @@ struct inherited_given {
 };
 
 // Looks at every descriptor, in the parent. `kept` is the child's as it is, and `closed` it does not need. Files below
-// `folder` are written by the parent, others are at most read. Gives the reason why it cannot be forked.
+// `folder` are written by the parent, and what its guest writes to a disk, which the child gets as it is then; others
+// are at most read. Gives the reason why it cannot be forked.
 const char *inherited_look(const struct inherited_given *given, int kept, int closed, const char *folder);
 // In the child. Gives the reason why it failed. It uses no lock of libc's.
 const char *inherited_replace(const struct inherited_given *given);
