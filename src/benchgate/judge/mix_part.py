@@ -18,7 +18,13 @@ from benchgate.base.system.results import ResultDefinition
 from benchgate.base.text import one_line
 from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.judge import wire
-from benchgate.judge.checks.transcript_checks import check_books, check_echo, check_window, require_cpus
+from benchgate.judge.checks.transcript_checks import (
+    check_books,
+    check_echo,
+    check_took_time,
+    check_window,
+    require_cpus,
+)
 from benchgate.judge.metrics import computed
 from benchgate.judge.mix_lines import PartExecution, PartLine
 from benchgate.judge.oracles.oracle import check_answers, reported
@@ -124,6 +130,7 @@ def _metrics(placed: MixPart, run: PartExecution, transcript: Transcript) -> Map
     assert workload is not None
     check_echo(part.cell, workload, transcript, placed.prints)
     _check_cpus(placed, transcript)
+    check_took_time(transcript, workload)
     check_window(transcript)
     hz = transcript.hz or SECOND_NS
     begin, end = (at * SECOND_NS // hz for at in (transcript.total_start, transcript.total_end))
