@@ -136,8 +136,9 @@ def _order(marks: Iterable[ClockMark]) -> None:
 def agree(seen: ClockWindow, reports: Iterable[WorkerReport], *, hz: int | None, total: int) -> None:
     """Compares the guest's own report with the clock; raises VerifyError if they contradict each other.
 
-    CPUs are always compared. Times are compared only if the guest said how many of its unit, `hz`, are a
-    second. `total` is the total window as the guest timed it.
+    CPUs are always compared, and workers that say that they ended when they started. Other times are compared
+    only if the guest said how many of its unit, `hz`, are a second. `total` is the total window as the
+    guest timed it.
     """
     workers = tuple(reports)
     began = "began", seen.begins, [report.cpu for report in workers]
@@ -147,6 +148,7 @@ def agree(seen: ClockWindow, reports: Iterable[WorkerReport], *, hz: int | None,
         if marked != Counter(cpus):
             found_on = f"the marks were executed on vCPUs {sorted(marked.elements())}"
             raise VerifyError(f"the guest reports that workers {what} on CPUs {sorted(cpus)}, but {found_on}")
+    _took_no_time(seen, workers)
     if hz is None or not workers:
         return
     work = max(report.end for report in workers) - min(report.start for report in workers)
@@ -156,4 +158,19 @@ def agree(seen: ClockWindow, reports: Iterable[WorkerReport], *, hz: int | None,
             raise VerifyError(
                 f"the guest timed the {what} at {reported} ns, the instruction clock at {counted} ns: the "
                 "guest's clock does not follow its instructions"
+            )
+
+
+def _took_no_time(seen: ClockWindow, workers: Iterable[WorkerReport]) -> None:
+    """A worker with little to do may start and end in one tick of its clock; then its marks are near."""
+    for report in workers:
+        if report.start != report.end:
+            continue
+        begins = [mark.time for mark in seen.begins if mark.vcpu == report.cpu]
+        ends = [mark.time for mark in seen.ends if mark.vcpu == report.cpu_end]
+        least = min((end - begin for begin in begins for end in ends if end >= begin), default=0)
+        if least > AGREEMENT_NS:
+            raise VerifyError(
+                f"worker {report.id} reports that it ended when it started, at {report.start}, but the "
+                f"instruction clock counted {least} ns between its marks: the guest's clock stood still"
             )

@@ -38,6 +38,7 @@ from benchgate.judge.checks.transcript_checks import (
     check_cpus,
     check_echo,
     check_started,
+    check_took_time,
     check_window,
     require_cpus,
 )
@@ -167,6 +168,8 @@ def verify(  # noqa: PLR0913 - keyword arguments
     transcript = files.transcript
     check_echo(run.cell, workload, transcript, result)
     check_cpus(run, transcript)
+    if run.lane is not Lane.INSN:
+        check_took_time(transcript, workload)
     check_window(transcript)
     check_books(transcript)
     transcript, seen = check_answers(workload, run.cell.params, run.cell.cpus, transcript)

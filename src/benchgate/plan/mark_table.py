@@ -208,7 +208,7 @@ TABLE: tuple[GateMark, ...] = (
         "work_conserving",
         "the share of all CPUs' time that was idle although a thread waited that may run there, and the "
         "longest such time of one CPU; also how long woken threads take on average to come to an idle CPU "
-        "(`settling`, by default 5 us at most), and the share of time for which the kernel spun, or "
+        "(`settling`, by default 8 us at most), and the share of time for which the kernel spun, or "
         "took for long, although a thread waited (`held`, by default 20%); without `cpus`, at each CPU count",
         'at_most="0.5%", longest="1ms"',
         takes=("at_most", "longest", "settling", "held", "cpus"),

@@ -116,6 +116,17 @@ def test_a_guest_that_counts_cycles_is_compared_by_its_hz() -> None:
         agree(window(log(GOOD), 2), reports, hz=NS // 2, total=46_000)
 
 
+def test_a_worker_may_start_and_end_in_one_tick_if_its_marks_are_near() -> None:
+    """As of a worker that found all work done by others: its clock read the same twice."""
+    short = ((3, 0, 1_000), (1, 0, 2_000), (1, 1, 2_100), (2, 1, 2_172), (2, 0, 400_000), (4, 0, 401_000))
+    reports = [report(0, 0, 500, 398_500), report(1, 1, 600, 600)]
+    agree(window(log(short), 2), reports, hz=NS, total=400_000)
+    long = window(log((*short[:3], (2, 1, 302_100), *short[4:])), 2)
+    for hz in (NS, None):
+        with pytest.raises(VerifyError, match=r"worker 1 .* at 600, .* counted 300000 ns .* stood still"):
+            agree(long, reports, hz=hz, total=400_000)
+
+
 def test_the_total_that_the_guest_timed_is_compared_with_the_clock() -> None:
     reports = [report(0, 0, 500, 90_500), report(1, 1, 600, 88_000)]
     with pytest.raises(VerifyError, match="timed the total at 200000 ns"):

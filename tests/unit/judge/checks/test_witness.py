@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
@@ -21,6 +22,7 @@ from benchgate.base.workload.witness import (
     HARNESS_BOOT_CPU,
     HARNESS_BYTE,
     HARNESS_CPU,
+    Claim,
 )
 from benchgate.base.workload.workloads import Workload
 from benchgate.insn.counts import CountedCpu, CountedSpan, Counts
@@ -489,3 +491,35 @@ def test_a_limit_of_reads_is_not_held_against_what_the_kernel_read(tmp_path: Pat
     least.machine = run.machine
     with pytest.raises(VerifyError, match="51 >= 100"):
         least.seen(memory=books)
+
+
+# ---- the shipped promises
+
+
+LIMITS = [
+    (name, claim)
+    for name in catalog.names("workload")
+    for promise in catalog.load_workload(name).promises
+    for claim in promise.claims
+    if claim.sides[0].word in ("programs", "reads") and claim.signs[0] == "<="
+]
+MANY = 64
+LEAST = {"programs": 400, "reads": 20}
+"""Of a worker with no work. Four workers of contend with one take executed 1,427 instructions on aarch64."""
+
+
+def test_there_are_limits_of_what_programs_execute() -> None:
+    assert {"contend", "wake"} <= {name for name, _ in LIMITS}
+
+
+@pytest.mark.parametrize(
+    ("name", "claim"), [pytest.param(name, claim, id=f"{name}: {claim.text}") for name, claim in LIMITS]
+)
+def test_a_limit_of_what_programs_execute_leaves_room_for_each_worker(name: str, claim: Claim) -> None:
+    """With the least work that may be asked for, each worker still looks whether there is any."""
+    specs = catalog.load_workload(name).params
+    known = {word: specs[word].minimum for word in claim.names if word in specs}
+    of_row = {"workers": MANY, "cpus": MANY, "turn": 3, "result.wakes": known.get("rounds", 0)}
+    values = {word: Fraction(known.get(word, of_row.get(word, 0))) for word in claim.names}
+    limit = claim.sides[1].value(values)
+    assert limit >= MANY * LEAST[claim.sides[0].word]

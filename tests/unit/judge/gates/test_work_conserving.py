@@ -11,6 +11,7 @@ from benchgate.base.cells import Lane, Placement
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Ruling, Word
 from benchgate.base.workload.metrics import OF_THREADS
+from benchgate.insn.arguments import QUANTUM
 from benchgate.judge.gates import check, judge
 from tests.unit.factories import POLICY, arm, cell, measurement
 
@@ -67,22 +68,22 @@ def test_either_fails_and_says_where_to_look(share: float, longest: float, metri
 
 
 def test_what_is_excused_has_a_limit_of_its_own() -> None:
-    late = measured(0.0, 0.0, settling=5_100.0)
+    late = measured(0.0, 0.0, settling=8_100.0)
     verdict = rule(late).verdict
     assert (verdict.outcome, verdict.metric) == (Word.FAIL, "settling")
-    assert "settling = 5.100 [5.100, 5.100] us > 5 us" in verdict.reason
-    wide = (("settling", "6us"),)
+    assert "settling = 8.100 [8.100, 8.100] us > 8 us" in verdict.reason
+    wide = (("settling", "9us"),)
     assert rule(late, replace(gate(), settings=wide)).verdict.outcome is Word.PASS
     none = replace(gate(), settings=(("settling", "0ns"),))
     assert rule(measured(0.0, 0.0, settling=0.0), none).verdict.outcome is Word.PASS
     assert rule(measured(0.0, 0.0, settling=10.0), none).verdict.outcome is Word.FAIL
-    assert "settling = 4.900 " in rule(measured(0.0, 0.0, settling=4_900.0)).verdict.reason
+    assert "settling = 7.900 " in rule(measured(0.0, 0.0, settling=7_900.0)).verdict.reason
 
 
 @pytest.mark.parametrize(
     ("settling", "step", "due"),
     [
-        (300.0, 5_000.0, 'next: set settling="6us", the shortest that can be told here'),
+        (3_300.0, 5_000.0, 'next: set settling="9us", the shortest that can be told here'),
         (300.0, 40_000.0, "next: use `pause`"),  # each thread settles for 10 us at most: no limit could fail
     ],
 )
@@ -96,7 +97,16 @@ def test_a_settling_that_is_not_resolved_names_a_limit_that_is(
     assert verdict.outcome is Word.INCONCLUSIVE
     assert due in verdict.reason
     if step < 10_000:
-        assert rule(of, replace(gate(), settings=(("settling", "6us"),))).verdict.outcome is Word.PASS
+        assert rule(of, replace(gate(), settings=(("settling", "9us"),))).verdict.outcome is Word.PASS
+
+
+@pytest.mark.parametrize("settling", [400.0, 1_700.0])
+def test_the_limit_that_is_not_asked_for_can_be_told_with_the_clocks_quantum(settling: float) -> None:
+    """Of tern and of Linux. One below what the clock tells would decide nothing."""
+    of = measured(0.0, 0.0, settling=settling)
+    blurred = replace(of.measurements["settling"], blur=(QUANTUM / settling,) * 5)
+    verdict = rule(replace(of, measurements={**of.measurements, "settling": blurred})).verdict
+    assert verdict.outcome is Word.PASS, verdict.reason
 
 
 def test_a_cpu_in_the_kernel_has_a_limit_of_its_own() -> None:

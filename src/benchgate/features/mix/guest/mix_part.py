@@ -19,7 +19,13 @@ from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.features.mix.guest.mix_lines import PartExecution, PartLine
 from benchgate.features.mix.guest.mix_runs import COLD_RUNS, Part, PartRun
 from benchgate.judge import wire
-from benchgate.judge.checks.transcript_checks import check_books, check_echo, check_window, require_cpus
+from benchgate.judge.checks.transcript_checks import (
+    check_books,
+    check_echo,
+    check_took_time,
+    check_window,
+    require_cpus,
+)
 from benchgate.judge.metrics import computed
 from benchgate.judge.oracles.oracle import check_answers, reported
 from benchgate.judge.wire import Transcript
@@ -124,6 +130,7 @@ def _metrics(placed: MixPart, run: PartExecution, transcript: Transcript) -> Map
     assert workload is not None
     check_echo(part.cell, workload, transcript, placed.prints)
     _check_cpus(placed, transcript)
+    check_took_time(transcript, workload)
     check_window(transcript)
     hz = transcript.hz or SECOND_NS
     begin, end = (at * SECOND_NS // hz for at in (transcript.total_start, transcript.total_end))
