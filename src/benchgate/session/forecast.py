@@ -3,11 +3,11 @@ sessions.
 
 Takes when runs are expected, begin and end, by a clock that never goes back; gives seconds. A run takes as
 long as those of its cell did in this session, at the pace of the last runs, because the host's load changes;
-else as in the last session with this cell, scaled by what the cells that both sessions have took here. A run of
-another cell is guessed to take as long as the mean of those known, and the answer says that it is a guess,
-because rows may be unlike. Runs beside each other, and pauses between runs, are in the share of the time in
-which runs were under way. `earlier_runs` reads the sessions below a folder of reports, whose files are untrusted: what cannot be read counts as absent. Nothing
-fails.
+else as in the last session with this cell, scaled by what the cells that both sessions have took here. A run
+of another cell is guessed to take as long as the mean of those known, and the answer says so, because rows
+may be unlike. Runs beside each other, and pauses between runs, are in the share of the time in which runs
+were under way. `earlier_runs` reads the sessions below a folder of reports, whose files are untrusted: what
+cannot be read counts as absent. Nothing fails.
 """
 
 from __future__ import annotations
