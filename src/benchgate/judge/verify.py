@@ -279,7 +279,7 @@ def _void(
 def check_ending(files: RunFiles, exit_codes: Collection[int] | None) -> None:
     """A run that did not end with success is refused, even if its transcript is complete."""
     run, failure = files.run, wire.failure_line(files.console)
-    why = f"; the guest printed `{failure}`" if failure else ""
+    why = f"; the guest printed `{failure}`" if failure and failure not in run.detail else ""
     if run.ending is not Ending.DONE:
         detail = f": {run.detail}" if run.detail else ""
         raise VerifyError(f"the run ended with {run.ending}{detail}{why}")

@@ -3,12 +3,11 @@ sessions.
 
 Takes when runs are expected, begin and end, by a clock that never goes back; gives seconds. A run takes as
 long as those of its cell did in this session, at the pace of the last runs, because the host's load changes;
-else as in the last session with this cell, scaled by what the cells that both sessions have took here. Of
-another cell nothing is known, because rows may be unlike: what is given is then the least time, without that
-cell's runs. Runs beside each other, and pauses between runs, are in the share of the time in which runs were
-under way. `earlier_runs` reads the
-sessions below a folder of reports, whose files are untrusted: what cannot be read counts as absent. Nothing
-fails.
+else as in the last session with this cell, scaled by what the cells that both sessions have took here. A run
+of another cell is guessed to take as long as the mean of those known, and the answer says so, because rows
+may be unlike. Runs beside each other, and pauses between runs, are in the share of the time in which runs
+were under way. `earlier_runs` reads the sessions below a folder of reports, whose files are untrusted: what
+cannot be read counts as absent. Nothing fails.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ Run = tuple[str, str]
 @dataclass(frozen=True, slots=True)
 class Left:
     seconds: float
-    is_all: bool
-    """False if runs are to come of whose length nothing is known: they are not in the seconds."""
+    is_known: bool
+    """False if runs are to come of whose length nothing is known: it is guessed."""
 
 
 @dataclass
@@ -82,6 +81,7 @@ class Forecast:
         lengths = self._lengths()
         if self._began_s is None or not lengths or now_s <= self._began_s:
             return None
+        guess = sum(lengths.values()) / len(lengths)
         last = [took_s for _, took_s in self._recent] or list(lengths.values())
         lengths[""] = sum(last) / len(last)
         busy = sum(sum(times) for times in self._took.values())
@@ -89,14 +89,14 @@ class Forecast:
         rests: list[float] = []
         for (cell, _), since in self._under_way.items():
             kind, passed = self._kind(cell), now_s - since
-            length = lengths.get(cell, lengths.get(kind, 0.0))
+            length = lengths.get(cell, lengths.get(kind, guess))
             busy += passed
             rests.append(max(length - passed, OVERDUE * length))
             begun[kind] += 1
         coming = {cell: runs - begun[cell] for cell, runs in self._expected.items() if runs > begun[cell]}
         for cell, runs in coming.items():
-            rests += [lengths.get(cell, 0.0)] * runs
-        if not any(rests):
+            rests += [lengths.get(cell, guess)] * runs
+        if not rests:
             return None
         together = sum(rests) * (now_s - self._began_s) / busy if busy else 0.0
         return Left(max(together, *rests), coming.keys() | begun.keys() <= lengths.keys())

@@ -138,7 +138,7 @@ class Progress:
         left = self.forecast.left(time.monotonic()) if self.done < self.total else None
         if left is None:
             return ""
-        return f" ({'about' if left.is_all else 'at least'} {seconds(left.seconds)} left)"
+        return f" ({'about' if left.is_known else 'perhaps'} {seconds(left.seconds)} left)"
 
     def _clear(self) -> None:
         if self._shown:

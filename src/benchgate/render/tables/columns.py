@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import textwrap
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from benchgate.base.text import visible
@@ -15,6 +15,8 @@ from benchgate.base.text import visible
 GAP = 2
 NOTHING = "-"
 """A cell without a value."""
+_NO_BREAK = "\0"
+"""Stands for a space where no line may end; printable text has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +70,13 @@ def drawn(rows: Sequence[Sequence[str]]) -> list[str]:
     return [lines[0], "-" * (sum(sizes) + GAP * (len(sizes) - 1)), *lines[1:]]
 
 
-def wrapped(text: str, room: int, *, cut: bool = True) -> list[str]:
-    """Without `cut`, a word longer than a line stays whole: a command with a long path can be pasted."""
+def wrapped(text: str, room: int, *, cut: bool = True, whole: Iterable[str] = ()) -> list[str]:
+    """Without `cut`, a word longer than a line stays whole, and so does a command of `whole`: it can be
+    pasted."""
+    for command in whole:
+        text = text.replace(command, command.replace(" ", _NO_BREAK))
     lines = textwrap.wrap(text, room, subsequent_indent="  ", break_on_hyphens=False, break_long_words=cut)
+    lines = [line.replace(_NO_BREAK, " ") for line in lines]
     return [visible(line) for line in lines]  # again: a long word that was cut may now begin like a command
 
 

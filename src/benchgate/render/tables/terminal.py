@@ -1,12 +1,13 @@
 """The summary for a terminal: plain text without escape sequences, no wider than the terminal.
 
 Takes a SessionView and a width; gives text. Columns without a value are left out, and then
-columns that do not fit, the least important first; reasons are wrapped, not truncated. Does not fail.
+columns that do not fit, the least important first; reasons are wrapped, not truncated; a command that one
+advises has a line of its own, however long. Does not fail.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from benchgate.base import glossary
@@ -68,9 +69,11 @@ def render(view: SessionView, width: int = 80, folder: Path | None = None) -> st
     every = [f"{word}: {text}" for word, text in sentences_of(view.shown_verdicts)]
     every.sort(key=lambda text: not text.startswith(Word.PASS))
     reasons = every if folder is None else [located(reason, folder) for reason in every]
+    advised = [command for verdict in view.shown_verdicts for command in verdict.commands]
+    pasted = advised if folder is None else [located(command, folder) for command in advised]
     seen = (*threads.sentences(view), *sensitivity.sentences(view), *void_runs(view), *view.outliers)
     for texts in ((*seen, *unwitnessed(view), *view.labels, *view.notes, *_words(every)), reasons):
-        lines += [line for text in texts for line in _wrapped(text, room)]
+        lines += [line for text in texts for line in _wrapped(text, room, pasted)]
         lines += [""] if texts else []
     return "\n".join([*lines, *_wrapped(headline(view), room)]) + "\n"
 
@@ -96,5 +99,5 @@ def _cells(view: SessionView, series: ArmSeries, arm: ArmFigures) -> list[str]:
     return [visible(cells[of]) for _, of, _ in COLUMNS]
 
 
-def _wrapped(text: str, room: int) -> list[str]:
-    return columns.wrapped(visible(text), room, cut=False)
+def _wrapped(text: str, room: int, pasted: Iterable[str] = ()) -> list[str]:
+    return columns.wrapped(visible(text), room, cut=False, whole=map(visible, pasted))

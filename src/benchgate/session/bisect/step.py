@@ -40,7 +40,7 @@ _MEASURED = (0, 1, 5, 75)
 """The exit statuses of a session that has come to its end (session/exit_codes.py)."""
 _GRACE_S = 60.0
 """An interrupted session has so many seconds to end its guest and write its reports."""
-_LONGEST, _SHORT = 400, 240
+_LONGEST = 500
 _TERMS = {Word.FAIL: Term.BAD, Word.INVALID: Term.SKIP, Word.INCONCLUSIVE: Term.SKIP, Word.PASS: Term.GOOD}
 """What a verdict says of its commit, the strongest first."""
 
@@ -75,7 +75,7 @@ class _PytestError:
 
 def run(question: BisectQuestion, pair: Pair, commit: str, folder: Path) -> BisectStep:
     status, ended = _pytest(question, pair, folder)
-    text = one_line(ended.text, _SHORT)
+    text = one_line(ended.text, _LONGEST)
     if ended.error == BuildError.__name__:
         return BisectStep(commit, Term.SKIP, f"it does not build: {text}")
     session = _session_in(folder)
@@ -114,8 +114,14 @@ def _pytest(question: BisectQuestion, pair: Pair, folder: Path) -> tuple[int, _P
         output = stack.enter_context((folder / _OUTPUT).open("wb"))
         nothing = stack.enter_context(Path(os.devnull).open("rb"))
         with held():
-            said = output.fileno()
-            child = start(argv, os.environ, stdin=nothing.fileno(), stdout=said, stderr=said)
+            said = output.fileno()  # in its 80 columns pytest cuts the line that says what it refused
+            child = start(
+                argv,
+                {**os.environ, "COLUMNS": str(_LONGEST)},
+                stdin=nothing.fileno(),
+                stdout=said,
+                stderr=said,
+            )
             stack.callback(child.stop, _GRACE_S)
         child.wait(float("inf"))
     status = child.exit_status
@@ -130,7 +136,7 @@ def _last_error(folder: Path) -> str:
     """What pytest itself refused, such as a mark without an argument; empty if no line says so."""
     lines = read_text(folder, _OUTPUT).splitlines()
     said = (line.removeprefix("ERROR") for line in reversed(lines) if line.startswith(("ERROR ", "ERROR: ")))
-    return one_line(next(said, "").lstrip(": "), _SHORT)
+    return one_line(next(said, "").lstrip(": "), _LONGEST)
 
 
 def _session_in(folder: Path) -> Path | None:
@@ -169,11 +175,18 @@ def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, obj: obje
 
 
 def _walked(given: pytest.Mark | pytest.MarkDecorator, here: str, there: str) -> pytest.Mark:
+    """A mark that names no workload stays: what reads it says so."""
     mark = given.mark if isinstance(given, pytest.MarkDecorator) else given
-    if mark.name != mark_table.WORKLOAD.name or catalog.load_workload(str(mark.args[0])).file != Path(here):
+    if mark.name != mark_table.WORKLOAD.name or not _names(mark, Path(here)):
         return mark
     moved: pytest.MarkDecorator = pytest.mark.workload(there, *mark.args[1:], **mark.kwargs)
     return moved.mark
+
+
+def _names(mark: pytest.Mark, file: Path) -> bool:
+    with contextlib.suppress(BenchgateError, IndexError):
+        return catalog.load_workload(str(mark.args[0])).file == file
+    return False
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from benchgate.base.system.results import TYPED
 from benchgate.base.text import counted
@@ -18,7 +19,8 @@ _NUMBER = re.compile(r"[0-9]+")
 _ADDRESS = re.compile(r"\b0x[0-9a-f]", re.IGNORECASE)
 _OF_FIRMWARE = re.compile(r"^(?:Platform|Domain[0-9]+|Boot) HART")
 """OpenSBI counts the machine's harts, and not those that the kernel has started."""
-_SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()]")
+_UNDECODED = "\N{REPLACEMENT CHARACTER}"
+_SPECIAL = re.compile(rf"[.^$*+?{{}}\[\]\\|()]|{_UNDECODED}+")
 _UNITS = {
     "ns": r"ns|nsec|nanoseconds?",
     "us": r"us|usec|µs|microseconds?",
@@ -153,8 +155,9 @@ def _cpus(counts: Sequence[int]) -> str:
 
 
 def literal(text: str) -> str:
-    """A pattern that matches this text."""
-    return _SPECIAL.sub(lambda match: f"\\{match[0]}", text)
+    """A pattern that matches this text, and whatever bytes are no UTF-8 in it: the console is searched as
+    bytes, too."""
+    return _SPECIAL.sub(lambda match: ".+" if match[0][0] == _UNDECODED else f"\\{match[0]}", text)
 
 
 def _any_numbers(line: str) -> str:
@@ -166,8 +169,10 @@ def _shape(line: str) -> str:
 
 
 def _lines(text: str, prompt: str) -> list[str]:
-    """Leaves out empty lines, those of the prompt, and the incomplete one."""
-    return [line for line in text.split("\n")[:-1] if line.strip() and line != prompt][:_MOST_LINES]
+    """Leaves out empty lines, those of the prompt, the incomplete one, and those with a backspace, which a
+    terminal shows differently: no answer is read from them."""
+    kept = (line for line in text.split("\n")[:-1] if line.strip() and line != prompt and "\b" not in line)
+    return list(islice(kept, _MOST_LINES))
 
 
 def _in_all(line: str, consoles: Mapping[int, Sequence[str]]) -> str:

@@ -83,7 +83,7 @@ def state_of(config: pytest.Config) -> PytestSession:
 def plan_items(metafunc: pytest.Metafunc) -> None:
     mistake = pytest_items.plan_items(metafunc, state_of(metafunc.config))
     if mistake:
-        pytest.fail(mistake, pytrace=False)
+        pytest.fail(f"{metafunc.definition.name}: {mistake}", pytrace=False)
 
 
 def pick(session: pytest.Session) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from benchgate.base.gates import Word
 from benchgate.render.tables import terminal
+from benchgate.render.view import SessionView
 from tests.unit.factories import failing, scaled_view
 
 
@@ -26,10 +28,24 @@ def test_the_terminal_has_the_complete_reason_of_a_failure() -> None:
 
 
 @pytest.mark.parametrize("width", [40, 80])
-def test_a_command_with_a_long_path_can_be_pasted(width: int) -> None:
-    """It was cut within the name of the run's folder, and two spaces stood in the gap."""
+def test_a_command_has_a_line_of_its_own_and_can_be_pasted(width: int) -> None:
+    """It was broken after its second word, and what was pasted was the half of it."""
     run = "runs/0002-schbench.threads-6.time_ns-50000000-kernel.fault-half.sched-wfq-smp4"
+    command = f"benchgate baseline diff reports/baselines/main.json {run} --profile"
+    told = advising(f"FAIL: it is so; next: {command} shows where", command)
+    assert f"{command}\n" in terminal.render(told, width)
+
+
+def test_the_path_in_a_command_is_that_of_the_session_from_here() -> None:
+    told = advising(
+        "FAIL: it is so; next: benchgate replay runs/0002-x --profile",
+        "benchgate replay runs/0002-x --profile",
+    )
+    whole = "benchgate replay reports/runs/20261129T184903Z-6c975c/runs/0002-x --profile\n"
+    assert whole in terminal.render(told, 40, Path.cwd() / "reports/runs/20261129T184903Z-6c975c")
+
+
+def advising(reason: str, command: str) -> SessionView:
     view = failing(Word.FAIL)
-    reason = f"FAIL: it is so; next: benchgate threads {run}"
-    told = replace(view, verdicts=tuple(replace(one, reason=reason) for one in view.verdicts))
-    assert f"{run}\n" in terminal.render(told, width)
+    verdicts = (replace(one, reason=reason, commands=(command,)) for one in view.verdicts)
+    return replace(view, verdicts=tuple(verdicts))

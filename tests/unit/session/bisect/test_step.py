@@ -11,7 +11,7 @@ from benchgate.base.errors import UsageError
 from benchgate.plan import catalog
 from benchgate.session import bisect
 from benchgate.session.bisect.state import Term
-from benchgate.session.bisect.step import Pair, _last_error, judged
+from benchgate.session.bisect.step import Pair, _last_error, _walked, judged
 
 KERNEL = catalog.load_system("kernel")
 GOOD, OTHER = (replace(KERNEL, name=f"kernel.rev-{name}") for name in ("good", "other"))
@@ -95,3 +95,16 @@ def test_tests_that_do_not_measure_the_commit_are_refused() -> None:
 def test_what_pytest_itself_refused_is_said(tmp_path: Path, output: str, said: str) -> None:
     (tmp_path / "pytest.log").write_text(output)
     assert _last_error(tmp_path) == said
+
+
+@pytest.mark.parametrize("mark", [pytest.mark.workload("no-such"), pytest.mark.workload])
+def test_a_mark_that_names_no_workload_stays_for_who_reads_it_to_say_so(mark: pytest.MarkDecorator) -> None:
+    """It ended the step's pytest with the error's class and a traceback."""
+    assert _walked(mark, "bench/mine.yaml", "step/workload.yaml") is mark.mark
+
+
+def test_the_mark_of_the_walked_workload_names_the_one_of_the_commit() -> None:
+    file = catalog.load_workload("primes").file
+    mark = pytest.mark.workload("primes", hi=5)
+    assert _walked(mark, str(file), "step.yaml") == pytest.mark.workload("step.yaml", hi=5).mark
+    assert _walked(mark, "bench/mine.yaml", "step.yaml") is mark.mark

@@ -6,6 +6,8 @@ import re
 from dataclasses import replace
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from benchgate.session.first_contact.guesses import Guesses, guesses, literal
 from benchgate.session.first_contact.listening import BootObservation, ListeningEnd, PromptStep
@@ -157,6 +159,26 @@ def test_a_number_that_is_not_the_cpu_count_is_none(numbers: tuple[int, ...]) ->
         for count, number in counts.items()
     }
     assert guesses(boots).online == ""
+
+
+@given(st.binary(max_size=40).filter(lambda line: b"\n" not in line))
+@example(b"cpu 1 \x80\xff\xc3( up")
+@example(b"\xf0\x9f(")
+def test_a_pattern_matches_the_bytes_that_were_heard(line: bytes) -> None:
+    """The console is searched as bytes while the guest runs, and as text afterwards."""
+    text = line.decode("utf-8", "replace")
+    pattern = f"^{literal(text)}$"
+    assert re.fullmatch(pattern.encode(), line, re.DOTALL)
+    assert re.fullmatch(pattern, text, re.DOTALL)
+
+
+def test_a_line_that_was_typed_over_is_no_answer() -> None:
+    """The countdown of U-Boot; a terminal shows only its end."""
+
+    def text(cpus: int) -> BootObservation:
+        return BootObservation(cpus, ListeningEnd.QUIET, "up\nkey: 3\b\b 2\b\b 1\nprimes=9592\n")
+
+    assert [answer.line for answer in guessed(text).answers] == ["primes=9592"]
 
 
 def test_a_console_cannot_write_a_pattern() -> None:

@@ -86,7 +86,7 @@ def _line(page: PageView, told: ToldVerdicts) -> GateLine:
     seen = _FIGURE.fullmatch(rest) if found["sign"] == " = " else None
     if seen is None:
         return GateLine(verdict, subject, _measured(page, verdict), rest, advice)
-    said = _ORDER.sub("", seen["rest"], count=1).lstrip(" ,")
+    said = _ORDER.sub("", seen["rest"], count=1).lstrip(" ,").removeprefix("and ")
     return GateLine(verdict, subject.removesuffix(f" {verdict.metric}"), seen["figure"], said, advice)
 
 

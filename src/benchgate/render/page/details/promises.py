@@ -36,7 +36,11 @@ def about(page: PageView) -> str:
 
 
 def body(page: PageView) -> Html | None:
-    rows = [row for series in page.series for row in _rows(series)]
+    rows = [
+        (promise, f"{series.place}, {arm}", *rest)
+        for series in page.series
+        for promise, arm, *rest in _rows(series)
+    ]
     said = [tag("p", text, class_="soft") for series in page.series for text in _said(series)]
     if not rows and not said:
         return None

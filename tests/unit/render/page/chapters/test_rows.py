@@ -50,6 +50,7 @@ def test_a_row_has_only_its_own_promises() -> None:
     for row in (row for row in page.rows if row.name in ("primes", "pipe")):
         html = promises.body(narrowed(page, row, 1.0)) or ""
         assert re.findall(r"promise of (\w+)", html) == [row.name]
+        assert ">linux, insn, smp1<" in html  # rows of several systems are in one table
 
 
 def test_explanations_are_there_once_and_only_of_what_is_shown() -> None:
