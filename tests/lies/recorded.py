@@ -61,7 +61,7 @@ def _later(name: str, *mailbox: tuple[str, str], messenger: tuple[str, str] | No
         "messenger.h": (messenger,) if messenger else (),
         "worker.h": ((honest, found),),
     }
-    return Trial(f"schbench-clock-{name}", "schbench", edits, {"time_ns": 60_000_000, "threads": 4, "operations": 1})
+    return Trial(f"schbench-clock-{name}", "schbench", edits, {"time_ns": 60_000_000, "threads": 8, "operations": 1})
 
 
 def _micro(name: str, op: str, *pairs: tuple[str, str], iters: int = 100) -> Trial:

@@ -77,8 +77,8 @@ class RunObservation:
     """Where each vCPU was at the end, as symbol+offset; empty if that is not known."""
     cpus_used: float | None = None
     """How many CPUs were awake in the window, on average."""
-    unused: bool = False
-    """Whether the reason is a CPU without work; the answers are right."""
+    unused: str = ""
+    """That a CPU had no work, although it should; the answers are right. Of a verified run, too."""
 
     @property
     def is_whole(self) -> bool:
@@ -108,7 +108,7 @@ def trouble(made: RunObservation, usual_ns: float | None, slower: float) -> Trou
     if made.unbalanced:
         return Trouble(TroubleKind.BOOKS, made.unbalanced)
     if made.unused:
-        return Trouble(TroubleKind.UNUSED, made.reason)
+        return Trouble(TroubleKind.UNUSED, made.unused)
     if made.reason:
         return Trouble(_OF_ENDING.get(made.ending, TroubleKind.CRASH), made.reason)
     if usual_ns and made.work_ns is not None:

@@ -52,12 +52,14 @@ def test_a_good_run_is_no_find() -> None:
 
 
 def test_right_answers_of_badly_placed_threads_are_one_find_whichever_cpu_idled() -> None:
+    """A run that its system's own figures refuse, and one that is verified."""
+    texts = [f"work: vCPU {cpu} executed only 0 instructions" for cpu in (1, 3)]
     runs = [
-        RunObservation(Ending.DONE, f"work: vCPU {cpu} executed only 0 instructions", unused=True)
-        for cpu in (1, 3)
+        RunObservation(Ending.DONE, texts[0], unused=texts[0]),
+        replace(GOOD, unused=texts[1]),
     ]
     finds = [trouble(run, None, 4.0) for run in runs]
-    assert [found.kind for found in finds if found] == [TroubleKind.UNUSED, TroubleKind.UNUSED]
+    assert finds == [Trouble(TroubleKind.UNUSED, text) for text in texts]
     assert {group_of(found, run) for found, run in zip(finds, runs, strict=True) if found} == {"unused-cpu"}
 
 
