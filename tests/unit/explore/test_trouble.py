@@ -63,6 +63,11 @@ def test_right_answers_of_badly_placed_threads_are_one_find_whichever_cpu_idled(
     assert {group_of(found, run) for found, run in zip(finds, runs, strict=True) if found} == {"unused-cpu"}
 
 
+def test_a_cpu_that_was_stalled_for_half_of_the_window_may_have_no_work() -> None:
+    found = [trouble(replace(GOOD, unused="why", delayed_ns=ns), None, 4.0) for ns in (499, 500)]
+    assert found == [Trouble(TroubleKind.UNUSED, "why"), None]
+
+
 def test_books_that_do_not_balance_are_a_find_whatever_the_answer() -> None:
     result = trouble(replace(GOOD, unbalanced="vCPU 1 lost 5 ns"), None, 4.0)
     assert result is not None
