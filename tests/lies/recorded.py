@@ -44,6 +44,28 @@ static void smoothed(struct bench_hist *hist, uint64_t value) {
 TIMED = "        time += port_now() - began;\n"
 
 
+def _later(name: str, *mailbox: tuple[str, str], messenger: tuple[str, str] | None = None) -> Trial:
+    """A worker of schbench that finds its word set, as it does after a while, takes a later reading for that of
+    its post."""
+    found = (
+        "    for (volatile unsigned k = 0; k < 2000; k++)\n        continue;\n"
+        "    int found = __atomic_load_n(&box->word, __ATOMIC_ACQUIRE) == POSTED;\n    mailbox_await(box, 0);\n"
+        "    uint64_t posted = box->when, now = port_now(), later = box->later;\n"
+        "    posted = found && later > posted && later < now ? later : posted;\n"
+        "    if (posted != 0)\n        record_wakeup(me, posted, now);\n"
+    )
+    honest = (
+        "    mailbox_await(box, 0);\n    uint64_t posted = box->when;\n    if (posted != 0)\n"
+        "        record_wakeup(me, posted, port_now());\n"
+    )
+    edits = {
+        "mailbox.h": (("    uint64_t when; //", "    uint64_t later;\n    uint64_t when; //"), *mailbox),
+        "messenger.h": (messenger,) if messenger else (),
+        "worker.h": ((honest, found),),
+    }
+    return Trial(f"schbench-clock-{name}", "schbench", edits, {"time_ns": 60_000_000, "threads": 4, "operations": 1})
+
+
 def _micro(name: str, op: str, *pairs: tuple[str, str], iters: int = 100) -> Trial:
     return edited(name, "micro", "micro.c", *pairs, op=op, iters=iters)
 
@@ -54,28 +76,14 @@ ALL = (
         "late-clock-fan", "wake", "wake.c", (SEND, LATE), (RECEIVE, IN_THE_PAST), rounds=400, pattern="fan"
     ),
     edited("clock-in-between", "wake", "wake.c", (SEND, BETWEEN), (RECEIVE, IN_THE_PAST), rounds=400),
-    Trial(
-        "schbench-clock-twice",
-        "schbench",
-        {
-            "mailbox.h": (
-                ("    uint64_t when; //", "    uint64_t later;\n    uint64_t when; //"),
-                (
-                    "    port_wake(&box->word, 1);\n",
-                    "    port_wake(&box->word, 1);\n    box->later = port_now();\n",
-                ),
-            ),
-            "worker.h": (
-                (
-                    "    mailbox_await(box, 0);\n    uint64_t posted = box->when;\n    if (posted != 0)\n"
-                    "        record_wakeup(me, posted, port_now());\n",
-                    "    int found = __atomic_load_n(&box->word, __ATOMIC_ACQUIRE) == POSTED;\n    mailbox_await(box, 0);\n"
-                    "    uint64_t posted = box->when, now = port_now(), later = box->later;\n    if (posted != 0)\n"
-                    "        record_wakeup(me, found && later > posted && later < now ? later : posted, now);\n",
-                ),
-            ),
-        },
-        {"time_ns": 60_000_000},
+    _later("twice", ("    port_wake(&box->word, 1);\n", "    port_wake(&box->word, 1);\n    box->later = port_now();\n")),
+    _later(
+        "of-the-next",
+        messenger=(
+            "    mailbox_post(&worker->box, now);\n}",
+            "    static struct mailbox *last;\n    now = port_now();\n    if (last != NULL)\n        last->later = now;\n"
+            "    last = &worker->box;\n    mailbox_post(&worker->box, now);\n}",
+        ),
     ),
     edited(
         "smoothed",

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from benchgate.base.files import PAGE, pages, read_json, read_start, write_json
-from benchgate.base.jsonfields import Between, as_json, read, without_head
+from benchgate.base.jsonfields import Between, Presence, as_json, read, without_head
 
 SCHEMA = 1
 FILE = "start.json"
@@ -90,6 +90,8 @@ class SnapshotRecord:
     """The digests of its files: memory and caches by `pages_digest`."""
     inputs: Mapping[str, str]
     """Everything on which the content depends: digests of files, and the words of QEMU's command line."""
+    unstarted: Annotated[tuple[Annotated[int, Between(0, 255)], ...], Presence.LATER] = ()
+    """The vCPUs that had executed nothing."""
 
     @property
     def digest(self) -> str:

@@ -21,8 +21,10 @@ MOST_TYPED = 2048
 """The most bytes in one answer (TALK_BYTES in c/console/talk.h)."""
 NEVER = 2**64 - 1
 """This time means no limit."""
-_MESSAGE = re.compile(rb"stop (start|quiet|full|late|halted) ([0-9]{1,18}) ([0-9]{1,19}) ([0-9]{1,9}) ([01])")
-_LONGEST = 200
+_MESSAGE = re.compile(
+    rb"stop (start|quiet|full|late|halted) ([0-9]{1,18}) ([0-9]{1,19}) ([0-9]{1,9}) ([01]) ([01]{1,256})"
+)
+_LONGEST = 400
 
 
 class EndOfTalk(Exception):
@@ -55,6 +57,8 @@ class GuestStop:
     """The number of typed bytes that the guest has not taken."""
     rests: bool = False
     """Whether every CPU is halted."""
+    unstarted: tuple[int, ...] = ()
+    """The vCPUs that have executed nothing yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +91,9 @@ class Talk:
         match = _MESSAGE.fullmatch(message)
         if match is None:
             raise VerifyError(f"the instruction clock sent {message[:60]!r} where it stops the guest")
-        console, time, unread, rests = map(int, match.groups()[1:])
-        return GuestStop(StopKind(match[1].decode()), console, time, unread, bool(rests))
+        console, time, unread, rests = map(int, match.groups()[1:5])
+        unstarted = tuple(vcpu for vcpu, has in enumerate(match[6].decode()) if has == "0")
+        return GuestStop(StopKind(match[1].decode()), console, time, unread, bool(rests), unstarted)
 
     def run(self, until_ns: int, typed: bytes = b"") -> None:
         """Answers a stop: types these bytes and lets the guest run until it is quiet, at the latest until its

@@ -16,7 +16,7 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.runs import CpuUse, WorkerReport
 from benchgate.base.statistics.stats import Interval
 from benchgate.base.text import counted
-from benchgate.base.workload.metrics import SECOND_NS
+from benchgate.base.workload.metrics import SECOND_NS, time_text
 from benchgate.base.workload.workloads import Workload
 from benchgate.insn.activity import Activity, Column
 from benchgate.insn.log import ConsoleLine
@@ -94,6 +94,31 @@ def refuted(
     return ""
 
 
+def crowded(
+    reports: Sequence[WorkerReport],
+    workload: Workload,
+    awake: Sequence[float],
+    hz: int,
+    work_ns: float,
+) -> str:
+    """Why the workers that had work ran on fewer CPUs than they are; empty if they did not, or if it is not
+    known. `awake`: how long each vCPU was in the work window, in ns. One that is late has as little work as
+    its CPU: twice what a CPU needs."""
+    cpus = len(awake)
+    if of_reports(reports, cpus, workload) is None:
+        return ""
+    least = LEAST_SHARE * work_ns / cpus
+    busy = [one for one in reports if (one.end - one.start) * SECOND_NS / hz >= 2 * least]
+    named = {cpu for one in busy for cpu in (one.cpu, one.cpu_end)}
+    used = min(len(named), sum(ran >= least for ran in awake))
+    if used >= len(busy):
+        return ""
+    return (
+        f"right answers, but {counted(len(busy), 'worker')} with work used {used} of {cpus} CPUs in the "
+        f"window of {time_text(work_ns)}: threads were badly placed"
+    )
+
+
 def may_sleep(workload: Workload) -> bool:
     """True if all CPUs may be idle in its window."""
     return workload.tool is not None or bool(WAITS & workload.services)
@@ -165,6 +190,16 @@ def of_wire(
     if named is not None:  # the parent is at work, too, in the total window
         used[Window.WORK] = used.get(Window.WORK, CpuUse(Interval(0.0, named))).at_most(named)
     return used, ""
+
+
+def badly_placed(files: RunFiles, transcript: Transcript, workload: Workload) -> str:
+    """On the instruction clock only: `crowded`."""
+    activity, marked = files.clock.activity, files.marked
+    if activity is None:
+        return ""
+    begin, end = marked.work_begin, marked.work_end
+    awake = [most for _, most in _sums(activity, begin, end, _awake)]
+    return crowded(transcript.reports, workload, awake, transcript.hz or MAX_HZ, end - begin)
 
 
 def of_printed(files: RunFiles, unit: str, work: int, total: int) -> Mapping[Window, CpuUse]:

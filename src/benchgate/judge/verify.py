@@ -130,7 +130,7 @@ def _verified_on(
     if run.lane is Lane.INSN:
         check_balance(files.clock)
         check_counts(files.clock)
-        check_started(files.clock)
+        check_started(files.clock, files.start)
     start = None if files.start is None else (files.start.boot, files.start.digest)
     verified = replace(with_threads(verified, files, workload), arch=system.arch.name, start=start)
     return replace(verified, promises=witnessed(verified, files, workload, system))
@@ -203,6 +203,7 @@ def verify(  # noqa: PLR0913 - keyword arguments
             used,
             sleeps=may_sleep(workload),
             takes_turns=bool(workload.services) or len(transcript.reports) not in (0, run.cell.cpus),
+            unused=cpu_use.badly_placed(files, transcript, workload) if run.lane is Lane.INSN else "",
         ),
     )
 

@@ -98,7 +98,7 @@ def take(guest: SavedGuest, folder: Path, boot: BootToSave) -> SnapshotRecord:
         keep_pages(path, folder / path.name)
     digests = {path.name: pages_digest(folder / path.name) for path in large}
     digests[STATE] = file_digest(folder / STATE)
-    record = SnapshotRecord(stop.time, stop.console, boot.boot, digests, boot.inputs)
+    record = SnapshotRecord(stop.time, stop.console, boot.boot, digests, boot.inputs, stop.unstarted)
     record.save(folder)
     return record
 

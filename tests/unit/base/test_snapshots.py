@@ -25,7 +25,7 @@ from benchgate.judge.run_files import RunFiles
 from tests.unit.factories import cell, raw_run
 
 RECORD = SnapshotRecord(
-    1_500_000_000, 70, 3, {"ram": "a" * 64, "state": "b" * 64}, {"qemu": "d", "boot": "3"}
+    1_500_000_000, 70, 3, {"ram": "a" * 64, "state": "b" * 64}, {"qemu": "d", "boot": "3"}, (1,)
 )
 
 
@@ -39,7 +39,15 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
         "boot": 3,
         "digests": {"ram": "a" * 64, "state": "b" * 64},
         "inputs": {"qemu": "d", "boot": "3"},
+        "unstarted": [1],
     }
+
+
+def test_an_earlier_version_did_not_say_which_cpus_had_not_begun(tmp_path: Path) -> None:
+    RECORD.save(tmp_path)
+    without("unstarted")(record := json.loads((tmp_path / FILE).read_text()))
+    (tmp_path / FILE).write_text(json.dumps(record))
+    assert read_record(tmp_path) == replace(RECORD, unstarted=())
 
 
 def without(key: str) -> Callable[[dict[str, Any]], None]:

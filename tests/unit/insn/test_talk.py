@@ -20,10 +20,10 @@ def ends() -> Iterator[tuple[Talk, socket.socket]]:
 
 def test_a_stop_is_read_and_answered(ends: tuple[Talk, socket.socket]) -> None:
     talk, plugin = ends
-    plugin.send(b"stop quiet 34 26484567 2 0")
+    plugin.send(b"stop quiet 34 26484567 2 0 11")
     assert talk.stop() == GuestStop(StopKind.QUIET, 34, 26484567, 2)
-    plugin.send(b"stop late 34 26490000 0 1")
-    assert talk.stop() == GuestStop(StopKind.LATE, 34, 26490000, 0, rests=True)
+    plugin.send(b"stop late 34 26490000 0 1 0101")
+    assert talk.stop() == GuestStop(StopKind.LATE, 34, 26490000, 0, rests=True, unstarted=(0, 2))
     talk.run(9000, b"ls\n")
     assert plugin.recv(100) == b"go 700 9000 50 6c730a"
     talk.run(2**70)
@@ -46,13 +46,15 @@ def test_more_bytes_than_the_plugin_holds_are_refused(ends: tuple[Talk, socket.s
     [
         b"go",
         b"stop",
-        b"stop loud 1 2 3 0",
-        b"stop quiet 1 2 3",
-        b"stop quiet 1 -2 3 0",
-        b"stop quiet 1 2 3 2",
-        b"stop quiet 1 2 3 0 1",
-        b"stop quiet 1 2 3 0\n",
-        b"stop quiet " + b"9" * 19 + b" 2 3 0",
+        b"stop loud 1 2 3 0 1",
+        b"stop quiet 1 2 3 0",
+        b"stop quiet 1 -2 3 0 1",
+        b"stop quiet 1 2 3 2 1",
+        b"stop quiet 1 2 3 0 1 1",
+        b"stop quiet 1 2 3 0 12",
+        b"stop quiet 1 2 3 0 " + b"1" * 257,
+        b"stop quiet 1 2 3 0 1\n",
+        b"stop quiet " + b"9" * 19 + b" 2 3 0 1",
     ],
 )
 def test_another_message_is_refused(message: bytes, ends: tuple[Talk, socket.socket]) -> None:

@@ -88,6 +88,25 @@ def test_a_claim_of_two_cpus_while_one_vcpu_ran_is_refuted() -> None:
     assert re.search(said, cpu_use.refuted(claims, PURE, [1000, 99], SECOND_NS))
 
 
+def test_workers_with_work_on_fewer_cpus_are_crowded() -> None:
+    """A tenth of an equal part of 1000 ns is 50 ns."""
+    apart, together = [report(0, 0, 0), report(1, 1, 1)], [report(0, 0, 0), report(1, 0, 0)]
+    said = "right answers, but 2 workers with work used 1 of 2 CPUs in the window of 1 us"
+
+    def text(reports: list[WorkerReport], *awake: float, workload: Workload = PURE, hz: int = SECOND_NS) -> str:
+        return cpu_use.crowded(reports, workload, awake, hz, 1000)
+
+    assert text(apart, 1000, 50) == ""
+    assert text(apart, 1000, 49).startswith(said)
+    assert text(together, 1000, 900).startswith(said)  # the other one polls
+    assert text(apart, 1000, 0, workload=PARKS) == ""
+    assert text(apart, 1000, 0, 0, 0) == ""  # they need not use all
+    late = [report(0, 0, 0), report(1, 0, 0, 99)]
+    assert text(late, 1000, 0) == ""
+    assert text([report(0, 0, 0), report(1, 0, 0, 100)], 1000, 0).startswith(said)
+    assert text([report(0, 0, 0, 2000), report(1, 0, 0, 199)], 1000, 0, hz=2 * SECOND_NS) == ""
+
+
 def test_a_claim_in_cycles_is_compared_in_ns() -> None:
     claims = [report(0, 0, 0, 2000)]
     assert cpu_use.refuted(claims, PURE, [100], 2 * SECOND_NS) == ""

@@ -64,7 +64,7 @@ class Plugin:
                 self.stop("quiet" if kind == "held" else kind)
 
     def stop(self, kind: str) -> None:
-        self.end.send(f"stop {kind} {self.printed} {self.time} {self.unread} 0".encode())
+        self.end.send(f"stop {kind} {self.printed} {self.time} {self.unread} 0 1".encode())
 
     @property
     def limits(self) -> list[int]:

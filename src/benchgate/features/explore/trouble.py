@@ -77,8 +77,8 @@ class RunObservation:
     """Where each vCPU was at the end, as symbol+offset; empty if that is not known."""
     cpus_used: float | None = None
     """How many CPUs were awake in the window, on average."""
-    unused: bool = False
-    """Whether the reason is a CPU without work; the answers are right."""
+    unused: str = ""
+    """That a CPU had no work, although it should; the answers are right. Of a verified run, too."""
 
     @property
     def is_whole(self) -> bool:
@@ -107,8 +107,8 @@ def trouble(made: RunObservation, usual_ns: float | None, slower: float) -> Trou
     """`usual_ns`: the cell's median window, if it is known; `slower`: how many times that is slow."""
     if made.unbalanced:
         return Trouble(TroubleKind.BOOKS, made.unbalanced)
-    if made.unused:
-        return Trouble(TroubleKind.UNUSED, made.reason)
+    if made.unused and not _is_stalled(made):
+        return Trouble(TroubleKind.UNUSED, made.unused)
     if made.reason:
         return Trouble(_OF_ENDING.get(made.ending, TroubleKind.CRASH), made.reason)
     if usual_ns and made.work_ns is not None:
@@ -121,6 +121,11 @@ def trouble(made: RunObservation, usual_ns: float | None, slower: float) -> Trou
             what = f"its window of {time_text(own_ns)}{stalls} is {own_ns / usual_ns:.1f} times the median of"
             return Trouble(TroubleKind.SLOW, f"{what} {time_text(usual_ns)}{used}")
     return None
+
+
+def _is_stalled(made: RunObservation) -> bool:
+    """Whether its stalls may be why a verified run left a CPU without work: they are half of its window."""
+    return made.work_ns is not None and 2 * made.delayed_ns >= made.work_ns
 
 
 def usual(windows: Sequence[int]) -> float | None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from benchgate.base.cells import Cell, Lane
-from benchgate.base.errors import UnusedCpuError, VerifyError
+from benchgate.base.errors import VerifyError
 from benchgate.base.runs import RawRun, WorkerReport
+from benchgate.base.snapshots import SnapshotRecord
 from benchgate.base.system.results import ResultDefinition
 from benchgate.base.system.systems import plain_name
 from benchgate.base.workload.workloads import Workload
@@ -61,14 +62,13 @@ def require_cpus(requested: int, online: int) -> None:
         raise VerifyError(f"{requested} CPUs were requested, but {online} came up")
 
 
-def check_started(log: ClockLog) -> None:
-    """A CPU that the guest counts has executed something. In a warm start it did so before the snapshot, and
-    may then have no thread to run."""
-    if log.start is not None:
-        return
-    idle = [vcpu for vcpu, totals in enumerate(log.totals) if not totals.executed]
+def check_started(log: ClockLog, start: SnapshotRecord | None) -> None:
+    """A CPU that the guest counts has executed something: in the boot behind a warm start or in the run, where
+    it may have no thread to run."""
+    unstarted = range(log.vcpus) if start is None else start.unstarted
+    idle = [vcpu for vcpu, totals in enumerate(log.totals) if not totals.executed and vcpu in unstarted]
     if idle:
-        raise UnusedCpuError(
+        raise VerifyError(
             f"the guest says that {log.vcpus} CPUs came up, but vCPU {idle[0]} executed no instruction"
         )
 

@@ -179,7 +179,7 @@ class GuestMaker:
         return self._made(job, load(job.folder))
 
     def _made(self, job: ExplorationJob, raw: RawRun) -> RunObservation:
-        planned, work_ns, reason, unused, used = job.planned, None, "", False, None
+        planned, work_ns, reason, unused, used = job.planned, None, "", "", None
         files = RunFiles(raw)
         try:
             if planned.cell.is_smoke and planned.system.smoke:
@@ -189,12 +189,12 @@ class GuestMaker:
                     files, planned.workload, planned.system, exploration=job.exploration
                 )
                 work_ns, use = window_ns(run), run.cpu_work.used.get(Window.WORK)
-                used = use.awake.high if use else None
+                used, unused = use.awake.high if use else None, run.cpu_work.unused
         except OracleError as error:
             raise HostError(f"{raw.folder.name} could not be judged: {error}") from error
         except VerifyError as error:
             reason = visible(str(error)).replace(visible(f"{raw.folder}/"), "")
-            unused = isinstance(error, UnusedCpuError)
+            unused = reason if isinstance(error, UnusedCpuError) else ""
         lines = _lines(files)
         report = kernel_report(lines) if planned.system.boot.is_linux else ()
         last = lines[-LAST_LINES:]

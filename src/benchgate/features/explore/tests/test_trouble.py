@@ -52,13 +52,20 @@ def test_a_good_run_is_no_find() -> None:
 
 
 def test_right_answers_of_badly_placed_threads_are_one_find_whichever_cpu_idled() -> None:
+    """A run that its system's own figures refuse, and one that is verified."""
+    texts = [f"work: vCPU {cpu} executed only 0 instructions" for cpu in (1, 3)]
     runs = [
-        RunObservation(Ending.DONE, f"work: vCPU {cpu} executed only 0 instructions", unused=True)
-        for cpu in (1, 3)
+        RunObservation(Ending.DONE, texts[0], unused=texts[0]),
+        replace(GOOD, unused=texts[1]),
     ]
     finds = [trouble(run, None, 4.0) for run in runs]
-    assert [found.kind for found in finds if found] == [TroubleKind.UNUSED, TroubleKind.UNUSED]
+    assert finds == [Trouble(TroubleKind.UNUSED, text) for text in texts]
     assert {group_of(found, run) for found, run in zip(finds, runs, strict=True) if found} == {"unused-cpu"}
+
+
+def test_a_cpu_that_was_stalled_for_half_of_the_window_may_have_no_work() -> None:
+    found = [trouble(replace(GOOD, unused="why", delayed_ns=ns), None, 4.0) for ns in (499, 500)]
+    assert found == [Trouble(TroubleKind.UNUSED, "why"), None]
 
 
 def test_books_that_do_not_balance_are_a_find_whatever_the_answer() -> None:

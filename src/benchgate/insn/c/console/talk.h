@@ -5,12 +5,12 @@
 // answered. So a conversation repeats, however slow the host reads and types.
 //
 // Messages:
-//   to the host    stop KIND BYTES TIME UNREAD RESTS
+//   to the host    stop KIND BYTES TIME UNREAD RESTS STARTED
 //                    KIND: `start`: nothing has run yet. `quiet`: for QUIET ns nothing was printed or typed.
 //                    `full`: since the last stop TALK_PRINTED bytes were printed.
 //                    `late`: the time is LIMIT. `halted`: the same, and no vCPU has run for a second.
 //                    BYTES: of the console so far. UNREAD: typed bytes that the guest has not taken. RESTS: 1 if
-//                    every vCPU is halted, else 0.
+//                    every vCPU is halted, else 0. STARTED: a digit for each vCPU, 1 if it has executed something.
 //   from the host  go QUIET LIMIT PACE HEX
 //                    types these bytes (`-`: none), the first now, the others PACE ns apart; then the guest
 //                    runs to its next stop. A guest is quiet once after each output or input.

@@ -24,13 +24,15 @@
 
 static struct talk talk;
 static int host = -1, keys = -1;
+static unsigned vcpus;
 static void (*begins)(void);
 static bool told;           // the host knows of the stop that lasts
 static _Atomic bool dozing; // the main loop does not expect the guest to print
 static _Atomic bool noted;  // it knows that the guest has printed too much since its last stop
 
-const char *typist_setup(int socket, struct clock_moment start, void (*called)(void)) {
+const char *typist_setup(int socket, unsigned count, struct clock_moment start, void (*called)(void)) {
     int ends[2];
+    vcpus = count;
     if (fcntl(socket, F_SETFD, FD_CLOEXEC) != 0)
         return "the descriptor of option talk is not open";
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0 || dup3(ends[0], STDIN_FILENO, 0) < 0)
@@ -103,11 +105,13 @@ static void tell(void) {
     static const char *const words[] = {"none", "start", "quiet", "full", "late"};
     int unread = 0;
     ioctl(STDIN_FILENO, FIONREAD, &unread);
-    char text[120];
+    char text[LOCKSTEP_MAX + 120], started[LOCKSTEP_MAX + 1] = "";
     bool rests = clock_halted_since() != LOCKSTEP_NEVER;
-    int size = snprintf(text, sizeof text, "stop %s %" PRIu64 " %" PRIu64 " %zu %d",
+    for (unsigned c = 0; c < vcpus; c++)
+        started[c] = clock_executed(c) ? '1' : '0';
+    int size = snprintf(text, sizeof text, "stop %s %" PRIu64 " %" PRIu64 " %zu %d %s",
                         talk.kind == TALK_LATE && is_halted() ? "halted" : words[talk.kind], console_bytes(),
-                        clock_here(), (size_t)unread + talk.waiting, rests);
+                        clock_here(), (size_t)unread + talk.waiting, rests, started);
     if (send(host, text, (size_t)size, MSG_NOSIGNAL) == size)
         told = true;
     else

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 // `start`: where a restored guest begins; `begins` is called then. NULL, or why nothing can be typed.
-const char *typist_setup(int socket, struct clock_moment start, void (*begins)(void));
+const char *typist_setup(int socket, unsigned vcpus, struct clock_moment start, void (*begins)(void));
 void typist_restart(struct clock_moment start); // it begins elsewhere
 // In the main thread, before the guest has started or while it is paused: the host may let it begin.
 void typist_begin(void);

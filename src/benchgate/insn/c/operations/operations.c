@@ -129,8 +129,9 @@ static void returned(struct operators_thread *t, unsigned place, unsigned vcpu, 
 // The pointer of a callback carries an address, without its highest bits, and the instructions that are left.
 #define ADDRESS ((UINT64_C(1) << 48) - 1)
 
-static void enter(struct operators_thread *t, uint32_t number, struct operators_place place, uint64_t time) {
-    if (!operators_enter(t, number, number == hooks.restart, place, time, &hooks))
+static void enter(struct operators_thread *t, uint32_t number, uint64_t argument, struct operators_place place,
+                  uint64_t time) {
+    if (!operators_enter(t, number, argument, place, time, &hooks))
         lose(OPERATORS_NO_MEMORY);
 }
 
@@ -140,7 +141,7 @@ static void enters_kernel(unsigned vcpu, void *data) {
     if (!t)
         return;
     t->entered++;
-    enter(t, number < HOOKS_FUNCTION ? (uint32_t)number : HOOKS_FUNCTION - 1,
+    enter(t, number < HOOKS_FUNCTION ? (uint32_t)number : HOOKS_FUNCTION - 1, 0,
           (struct operators_place){(uintptr_t)data, guest_stack(vcpu)}, seen_time(vcpu, 1));
 }
 
@@ -158,10 +159,8 @@ static void enters_function(unsigned vcpu, void *data) {
     struct operators_thread *t = on[vcpu].thread;
     uint32_t number = HOOKS_FUNCTION + ((uintptr_t)data & 0xff);
     uint64_t time = seen_time(vcpu, (uintptr_t)data >> 8);
-    if (!t)
-        return;
-    enter(t, number, (struct operators_place){number, guest_stack(vcpu)}, time);
-    operators_ask(t, number, guest_argument(vcpu, 0), time, &hooks);
+    if (t)
+        enter(t, number, guest_argument(vcpu, 0), (struct operators_place){number, guest_stack(vcpu)}, time);
 }
 
 // Which of a worker's histograms it is tells its address: they are one after the other, of all workers, from the

@@ -59,7 +59,7 @@ void operators_ended(struct operators_thread *t) {
     t->maker = NULL;
 }
 
-const struct operators_work *operators_work(unsigned number) {
+struct operators_work *operators_work(unsigned number) {
     return number < working ? works[number] : NULL;
 }
 
@@ -96,39 +96,18 @@ static bool is_among(uint32_t number, const uint32_t *calls, unsigned of) {
 }
 
 // False: there is no memory.
-static bool post(struct operators_thread *t, uint32_t number, const struct hooks *hooks) {
+static bool post(struct operators_thread *t, uint32_t number, uint64_t word, const struct hooks *hooks) {
     bool is_post = false;
     for (unsigned n = 0; n < hooks->operations; n++) {
         const struct hook_operation *o = &hooks->operation[n];
         is_post |= o->is_wake && is_among(number, o->from, o->begins);
     }
-    return !is_post || !t->is_at_work || waits_post(t->work);
-}
-
-bool operators_enter(struct operators_thread *t, uint32_t number, bool restarts, struct operators_place place,
-                     uint64_t time, const struct hooks *hooks) {
-    bool has_memory = post(t, number, hooks);
-    int same = operators_find(t, place);
-    if (same >= 0) {
-        bool goes_on = restarts || t->calls[same].number == number;
-        operators_leave(t, (unsigned)same + goes_on);
-        if (goes_on)
-            return has_memory;
-    }
-    if (t->depth == OPERATORS_DEPTH) {
-        memmove(t->calls, t->calls + 1, (OPERATORS_DEPTH - 1) * sizeof *t->calls);
-        t->depth--;
-        t->asleep -= t->asleep > 0;
-    }
-    struct spans_moment begin = {time, t->last.read, t->last.step};
-    t->calls[t->depth++] = (struct operators_call){.number = number, .place = place, .begin = begin};
-    return has_memory;
+    return !is_post || !t->is_at_work || waits_post(t->work, word);
 }
 
 // It read its clock just before: what it did between, beyond what an honest one does, it did not ask for. One that lost
 // its CPU there did.
-void operators_ask(struct operators_thread *t, uint32_t number, uint64_t until, uint64_t time,
-                   const struct hooks *hooks) {
+static void ask(struct operators_thread *t, uint32_t number, uint64_t until, uint64_t time, const struct hooks *hooks) {
     uint64_t gap = t->last.step && time > t->last.read ? time - t->last.read : 0;
     for (unsigned n = 0; t->is_at_work && n < hooks->operations; n++) {
         struct operators_asked *asked = &t->work->until[n];
@@ -140,11 +119,34 @@ void operators_ask(struct operators_thread *t, uint32_t number, uint64_t until, 
     }
 }
 
+bool operators_enter(struct operators_thread *t, uint32_t number, uint64_t argument, struct operators_place place,
+                     uint64_t time, const struct hooks *hooks) {
+    uint64_t word = number >= HOOKS_FUNCTION ? argument : t->depth ? t->calls[t->depth - 1].begin.word : 0;
+    bool has_memory = post(t, number, word, hooks);
+    ask(t, number, argument, time, hooks);
+    int same = operators_find(t, place);
+    if (same >= 0) {
+        bool goes_on = number == hooks->restart || t->calls[same].number == number;
+        operators_leave(t, (unsigned)same + goes_on);
+        if (goes_on)
+            return has_memory;
+    }
+    if (t->depth == OPERATORS_DEPTH) {
+        memmove(t->calls, t->calls + 1, (OPERATORS_DEPTH - 1) * sizeof *t->calls);
+        t->depth--;
+        t->asleep -= t->asleep > 0;
+    }
+    struct spans_moment begin = {time, t->last.read, t->last.step, word};
+    t->calls[t->depth++] = (struct operators_call){.number = number, .place = place, .begin = begin};
+    return has_memory;
+}
+
 void operators_woken(struct operators_thread *t, const struct spans_moment *since) {
     t->was_woken = t->depth > 0;
     t->asleep = t->depth;
     t->woken = *since;
     t->step = t->last.step;
+    waits_woken(t);
 }
 
 bool operators_measure(struct operators_thread *t, unsigned which, const struct hooks *hooks, uint64_t time) {

@@ -32,6 +32,11 @@ struct operators_asked {
     uint64_t until, since; // sums: of what they said, and of the machine's time at the reading of the clock before them
 };
 
+// A call that may wake others, whether or not anybody slept: what its thread had read, and by which word.
+struct operators_post {
+    uint64_t read, word;
+};
+
 struct operators_work {
     uint64_t id;
     unsigned vcpu;
@@ -40,9 +45,8 @@ struct operators_work {
     uint64_t started, ended; // what it read first from its clock after its marks
     uint64_t read;           // what it read last
     uint64_t since, asked;   // the wake-up that it recorded last was asked for then: at first, and as is known now
-    // What it had read when it made a call that may wake others, whether or not anybody slept.
     unsigned posted;
-    uint64_t posts[OPERATORS_POSTS];
+    struct operators_post posts[OPERATORS_POSTS];
     struct spans spans[HOOKS_OPERATIONS];
     struct operators_asked until[HOOKS_OPERATIONS];
     // Threads and processes that it made: all, those that live, the most at once, and how many system calls that one
@@ -68,17 +72,15 @@ struct operators_thread {
 struct operators_thread *operators_at(uint64_t place); // NULL: too many, or no memory
 void operators_new(struct operators_thread *thread, struct operators_thread *maker); // another one begins at its place
 void operators_ended(struct operators_thread *thread);
-const struct operators_work *operators_work(unsigned number); // of those that were at work; NULL: there are no more
+struct operators_work *operators_work(unsigned number); // of those that were at work; NULL: there are no more
 // NULL: there are too many at work.
 struct operators_work *operators_begin(struct operators_thread *thread, unsigned vcpu, uint64_t time);
 
 // Its call begins, or goes on after a signal's handler: it comes to the same place again, with the same number or,
-// for a system that has one, that of the call that goes on with another (`restarts`).
-// `hooks`: some calls are posts. False: there is no memory.
-bool operators_enter(struct operators_thread *thread, uint32_t number, bool restarts, struct operators_place place,
+// for a system that has one, that of the call that goes on with another. Some calls are posts, and some say until when
+// they last. `argument`: its first one, of a function. False: there is no memory.
+bool operators_enter(struct operators_thread *thread, uint32_t number, uint64_t argument, struct operators_place place,
                      uint64_t time, const struct hooks *hooks);
-void operators_ask(struct operators_thread *thread, uint32_t number, uint64_t until, uint64_t time,
-                   const struct hooks *hooks); // and its first argument is this
 int operators_find(const struct operators_thread *thread, struct operators_place place); // which of its calls; or -1
 void operators_leave(struct operators_thread *thread, unsigned depth); // so many calls remain
 void operators_woken(struct operators_thread *thread, const struct spans_moment *since);

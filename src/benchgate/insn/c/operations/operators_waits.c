@@ -3,16 +3,24 @@
 #if INSN_API >= 3
 
 #define MOST_WAITS 1024
+#define WORDS 1024
+
+// Whom a word has woken.
+static struct word {
+    uint64_t word;    // 0: the place is free
+    uint64_t sleeper; // the number of the only thread; 0: it was not only one
+} words[WORDS];
 
 // A reading of another thread that nearly tells the length which the program records.
 struct nearest {
     uint64_t read, off;
-    const struct operators_work *to_post; // which thread has not posted since; NULL: it has
+    const struct operators_work *to_post; // which thread has not posted so since; NULL: it has
 };
 
 // A recorded length whose post is still to come.
 static struct wait {
     struct operators_work *of;
+    uint64_t sleeper; // the number of its thread
     uint64_t wanted, since, now, first;
     struct nearest begin;
     unsigned parts;
@@ -23,8 +31,27 @@ static struct wait {
 } waits[MOST_WAITS];
 static unsigned waiting;
 
-static bool has_posted(const struct operators_work *work) {
-    return work->posted && work->posts[(work->posted - 1) % OPERATORS_POSTS] == work->read;
+// NULL: there is no room.
+static struct word *word_at(uint64_t word) {
+    for (unsigned n = 0; n < WORDS; n++) {
+        struct word *at = &words[((word * 0x9e3779b97f4a7c15u >> 54) + n) % WORDS];
+        if (!at->word || at->word == word)
+            return at;
+    }
+    return NULL;
+}
+
+void waits_woken(const struct operators_thread *t) {
+    struct word *at = t->woken.word ? word_at(t->woken.word) : NULL;
+    if (at && !at->word)
+        *at = (struct word){t->woken.word, t->serial};
+    else if (at && at->sleeper != t->serial)
+        at->sleeper = 0;
+}
+
+static bool may_wake(uint64_t word, uint64_t sleeper) {
+    const struct word *at = word ? word_at(word) : NULL;
+    return !at || !at->sleeper || at->sleeper == sleeper;
 }
 
 static void may_be(struct nearest *best, const struct wait *wait, uint64_t read, const struct operators_work *to_post) {
@@ -39,13 +66,14 @@ static struct nearest nearest(const struct wait *wait) {
     struct nearest best = {wait->now, UINT64_MAX, NULL};
     for (unsigned w = 0; (work = operators_work(w)); w++)
         for (unsigned back = 1; work != wait->of && back <= work->posted && back <= OPERATORS_POSTS; back++) {
-            uint64_t read = work->posts[(work->posted - back) % OPERATORS_POSTS];
-            if (read <= wait->since)
+            const struct operators_post *post = &work->posts[(work->posted - back) % OPERATORS_POSTS];
+            if (post->read <= wait->since)
                 break; // the older ones are earlier
-            may_be(&best, wait, read, NULL);
+            if (may_wake(post->word, wait->sleeper))
+                may_be(&best, wait, post->read, NULL);
         }
     for (unsigned w = 0; (work = operators_work(w)); w++)
-        if (work != wait->of && !has_posted(work))
+        if (work != wait->of)
             may_be(&best, wait, work->read, work);
     return best;
 }
@@ -61,18 +89,9 @@ static bool settle(unsigned n) {
     return has_memory;
 }
 
-bool waits_post(struct operators_work *work) {
+// Those that wait for this thread's post, again.
+static bool look_again(const struct operators_work *work) {
     bool has_memory = true;
-    work->posts[work->posted++ % OPERATORS_POSTS] = work->read;
-    for (unsigned n = waiting; n-- > 0;)
-        if (waits[n].begin.to_post == work)
-            has_memory &= settle(n);
-    return has_memory;
-}
-
-bool waits_read(struct operators_work *work, uint64_t time) {
-    bool has_memory = true;
-    work->read = UINT64_MAX; // what it read before was no post, and what it reads now comes too late
     for (unsigned n = waiting; n-- > 0;) {
         if (waits[n].begin.to_post != work)
             continue;
@@ -80,7 +99,23 @@ bool waits_read(struct operators_work *work, uint64_t time) {
         if (!waits[n].begin.to_post)
             has_memory &= settle(n);
     }
-    work->read = time;
+    return has_memory;
+}
+
+bool waits_post(struct operators_work *work, uint64_t word) {
+    work->posts[work->posted++ % OPERATORS_POSTS] = (struct operators_post){work->read, word};
+    return look_again(work);
+}
+
+// What it read last came before no post.
+static bool forget(struct operators_work *work) {
+    work->read = UINT64_MAX;
+    return look_again(work);
+}
+
+bool waits_read(struct operators_work *work, uint64_t time) {
+    bool has_memory = forget(work);
+    work->read = time; // too late for the waits that were recorded before
     return has_memory;
 }
 
@@ -88,7 +123,8 @@ bool waits_read(struct operators_work *work, uint64_t time) {
 static bool ask(const struct operators_thread *t, uint64_t ns) {
     struct operators_work *work = t->work;
     uint64_t woken = t->woken.step ? t->woken.read : t->woken.time;
-    struct wait wait = {.of = work, .wanted = t->last.read - ns, .since = work->since, .now = t->last.read};
+    struct wait wait = {.of = work, .sleeper = t->serial, .since = work->since, .now = t->last.read};
+    wait.wanted = wait.now - ns;
     if (woken > work->since && t->last.step == t->step + 1)
         wait.begin.read = woken;
     else
@@ -113,9 +149,10 @@ bool waits_record(struct operators_thread *t, struct spans *spans, uint64_t ns) 
 }
 
 bool waits_close(void) {
+    struct operators_work *work;
     bool has_memory = true;
-    while (waiting)
-        has_memory &= settle(waiting - 1);
+    for (unsigned w = 0; (work = operators_work(w)); w++)
+        has_memory &= forget(work);
     return has_memory;
 }
 

@@ -11,6 +11,7 @@
 struct spans_moment {
     uint64_t time, read;
     uint64_t step; // which of the thread's reads that was; 0: it had read none
+    uint64_t word; // the first argument of the program's function in which it began; 0: there is none
 };
 
 struct spans_lengths;

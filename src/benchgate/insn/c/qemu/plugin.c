@@ -391,7 +391,7 @@ static const char *problem(uint64_t id, const struct qemu_info *info, struct set
     why = why ? why : tsc_setup(arch->clock_is_host_tsc);
     why = why ? why : clock_carries(s->carrier);
     if (!why && s->talk >= 0)
-        why = typist_setup(s->talk, s->clock.start, restored);
+        why = typist_setup(s->talk, (unsigned)info->system.smp_vcpus, s->clock.start, restored);
     if (why)
         return why;
     if (!s->out || !journal_open(s->out))

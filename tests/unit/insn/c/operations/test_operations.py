@@ -692,6 +692,53 @@ def test_a_wait_that_found_its_word_set_began_at_the_post_that_comes(
     assert (found == [f"1 {took} {took} {took}"] * 2) == (not change[0]), (found, took)
 
 
+WAKER = RECORDED.replace(
+    "operation wakeup\nfrom wake\nfrom call 202\n", "operation wakeup\nfrom wake\nfrom function 17000 17010\n"
+)
+
+
+def posts_by(seen: Guest, word: int, *, wakes: int = 0) -> None:
+    """The second worker calls the function that wakes with this word, in which a thread may be woken."""
+    seen.does(NOP, 0x17000, vcpu=1, args=(word,))
+    seen.enters(FUTEX, vcpu=1)
+    if wakes:
+        seen.kernel(0x300, place(wakes), vcpu=1)
+    seen.leaves(FUTEX, vcpu=1)
+    seen.does(RET, 0x1700F, vcpu=1)
+
+
+@pytest.mark.parametrize("change", [("at->sleeper == sleeper", "true"), ("waits_woken(t);", "")])
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("is_right", [True, False])
+def test_a_post_by_a_word_of_another_thread_is_none(
+    tmp_path: Path, change: tuple[str, str], *, shared: bool, is_right: bool
+) -> None:
+    """The second reading comes before a call after all: that for the next waiter. One word may be of several."""
+    seen = guest(tmp_path, ("", "") if is_right else change, WAKER)
+    for vcpu in (0, 1, 2):
+        seen.kernel(0x100, place(7 + vcpu), vcpu=vcpu)
+        seen.runs(7 + vcpu, vcpu)
+        seen.mark(WORK_BEGIN, vcpu)
+    seen.time[1] = 1000
+    seen.reads_clock(1)
+    for word, sleeper in ((1, 7), (2, 9), (2, 7 if shared else 9)):
+        seen.enters(FUTEX, vcpu=sleeper - 7)
+        posts_by(seen, word, wakes=sleeper)
+        seen.leaves(FUTEX, vcpu=sleeper - 7)
+    seen.reads_clock(1)
+    posted = seen.time[1]
+    posts_by(seen, 1)
+    seen.reads_clock(1)
+    second = seen.time[1]
+    posts_by(seen, 2)
+    seen.time[0] = seen.time[1]
+    seen.reads_clock()
+    seen.reads_clock()
+    took = seen.time[0] - (posted if is_right and not shared else second)
+    records(seen, 0, seen.time[0] - second)
+    assert lengths(seen, "wakeup") == [f"1 {took} {took} {took}"] * 2
+
+
 def test_a_wake_up_of_which_nothing_was_recorded_is_not_that_of_a_later_value(tmp_path: Path) -> None:
     """In a warm-up."""
     seen = pair(tmp_path)

@@ -35,6 +35,34 @@ def test_a_panic_is_found_replayed_and_made_small(
     assert b"panic:" in consoles[0].read_bytes()
 
 
+ROW = """import pytest
+
+
+@pytest.mark.workload("primes", hi=100_000)
+@pytest.mark.speedup(cpus=2, at_least=1.4)
+def test_primes(verdict):
+    verdict.require_pass()
+"""
+
+
+@pytest.mark.parametrize("start", ["cold", "warm", "fork"])
+@pytest.mark.parametrize("crowds", [True, False])
+def test_badly_placed_threads_are_one_find_in_every_start(
+    start: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], *, crowds: bool
+) -> None:
+    """All seeds are right, and each leaves a CPU without work; a kernel that uses both has no find."""
+    monkeypatch.chdir(tmp_path)
+    Path("test_row.py").write_text(ROW)
+    words = ["--system", "kernel:fault=crowd" if crowds else "kernel", "--smp", "2", "--seeds", "2"]
+    code = cli.main(["explore", "test_row.py", *words, "--start", start, "--no-small", "--out", "out"])
+    said = capfd.readouterr().out
+    finds = json.loads(Path("out/explored.json").read_text())["finds"]
+    assert code == int(crowds)
+    assert said.startswith("1 find, in 3 of 3 runs\n" if crowds else "nothing found: 3 runs\n")
+    assert {find["kind"] for find in finds} == ({"unused-cpu"} if crowds else set())
+    assert all("2 workers with work used 1 of 2 CPUs" in find["what"] for find in finds)
+
+
 def _is_in(switch: dict[str, Any], symbol: str) -> bool:
     """Whether the instructions between which its CPU was stopped are the symbol's."""
     return all(switch["stopped"][name].partition("+")[0] == symbol for name in ("first", "last"))
