@@ -6,7 +6,6 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,27 +15,19 @@ import pytest
 from benchgate.base.errors import BootError
 from benchgate.base.exploration import Exploration, Strategy, usual
 from benchgate.base.runs import Ending, RawRun
-from benchgate.base.snapshots import StartKind
 from benchgate.insn.explore_log import Delay
 from benchgate.insn.log_reader import read_log
-from benchgate.plan.options import Options
 from benchgate.run.argv import BootOptions
 from benchgate.run.attempt import RunRequest, execute
-from benchgate.run.console import ConsoleLimits
-from benchgate.run.guest import RunningGuest, started
 from benchgate.run.moments import Branch, ClockTurn, Standstill, at
 from benchgate.run.parallel import AttemptJob, execute_all
 from benchgate.run.record import clock_log
 from benchgate.session import recordings
-from benchgate.session.mix_study.booter import MixBooter
-from tests.guests.test_fork_users import disk_file, mix_of
 from tests.guests.test_forks import AT_ONCE, lines, nonce, request_of, require_equal
 from tests.guests.test_warm_starts import TEST, Bench, made
 from tests.line.sessions import light_tern, run_benchgate, run_pytest
 
 SEED = 3
-EMPTY_DISK_FILE = 256 << 10
-"""What QEMU writes of a disk to which nothing was written takes less."""
 
 
 def plain(bench: Bench, folder: Path, exploration: Exploration | None = None) -> tuple[int, int]:
@@ -58,16 +49,6 @@ def cold(bench: Bench) -> Bench:
     return replace(
         bench, planned=replace(planned, system=system, cell=replace(planned.cell, system=system.name))
     )
-
-
-@contextmanager
-def born(moment: Standstill, folder: Path) -> Iterator[RunningGuest]:
-    """A child whose guest has not gone on."""
-    folder.mkdir()
-    child = moment.request_of(Branch(folder))
-    limits = ConsoleLimits()
-    with started(child.spec, folder, mark=child.nonce, limits=limits, fork=moment.fork) as running:
-        yield running
 
 
 @pytest.mark.parametrize("start", ["warm", "cold"])
@@ -94,37 +75,6 @@ def test_a_child_that_changes_nothing_is_the_run_that_was_never_forked(
         assert [raw.ending for raw in ended] == [Ending.DONE] * 2
         for k in range(2):
             require_equal(tmp_path / "plain", tmp_path / f"child{n}.{k}")
-
-
-@pytest.mark.parametrize("start", ["warm", "cold"])
-def test_a_child_goes_on_with_its_own_disk_as_it_was(start: str, tmp_path: Path) -> None:
-    """What the guest has written before the moment is there, and what others write from there on is not: a
-    child between two equal ones writes in another order."""
-    asked = Options(clock="insn", start=StartKind(start))
-    with MixBooter(asked, print) as lab:
-
-        def request(name: str) -> RunRequest:
-            (tmp_path / name).mkdir()
-            return lab.request(mix_of(disk=True, start=start), tmp_path / name, seed=SEED)
-
-        assert execute(request("plain")).ending is Ending.DONE
-        marks = read_log(clock_log(tmp_path / "plain")).marks
-        with at(request("stem"), (marks[0].time + marks[-1].time) // 2) as moment:
-            (stem,) = qemus()
-            written = disk_file(stem.pid)
-            size, blocks = written.stat().st_size, written.stat().st_blocks
-            turns = (None, ClockTurn(77), None)
-            branches = [Branch(tmp_path / f"child{n}", turn) for n, turn in enumerate(turns)]
-            assert [raw.ending for raw in children(moment, *branches)] == [Ending.DONE] * 3
-            assert (written.stat().st_size, written.stat().st_blocks) == (size, blocks)
-            with born(moment, tmp_path / "standing") as child:
-                own = disk_file(child.child.pid)
-                assert own.read_bytes() == written.read_bytes()
-                assert own.stat().st_blocks <= blocks
-    assert blocks * 512 > EMPTY_DISK_FILE
-    for n in (0, 2):
-        require_equal(tmp_path / "plain", tmp_path / f"child{n}")
-    assert lines(tmp_path / "child1") != lines(tmp_path / "child0")
 
 
 def test_a_child_with_other_rules_is_the_run_that_turns_by_itself(tmp_path: Path) -> None:
