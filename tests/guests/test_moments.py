@@ -6,6 +6,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from benchgate.insn.explore_log import Delay
 from benchgate.insn.log_reader import read_log
 from benchgate.run.argv import BootOptions
 from benchgate.run.attempt import RunRequest, execute
+from benchgate.run.console import ConsoleLimits
+from benchgate.run.guest import RunningGuest, started
 from benchgate.run.moments import Branch, ClockTurn, Standstill, at
 from benchgate.run.parallel import AttemptJob, execute_all
 from benchgate.run.record import clock_log
@@ -49,6 +52,16 @@ def cold(bench: Bench) -> Bench:
     return replace(
         bench, planned=replace(planned, system=system, cell=replace(planned.cell, system=system.name))
     )
+
+
+@contextmanager
+def born(moment: Standstill, folder: Path) -> Iterator[RunningGuest]:
+    """A child whose guest has not gone on."""
+    folder.mkdir()
+    child = moment.request_of(Branch(folder))
+    limits = ConsoleLimits()
+    with started(child.spec, folder, mark=child.nonce, limits=limits, fork=moment.fork) as running:
+        yield running
 
 
 @pytest.mark.parametrize("start", ["warm", "cold"])

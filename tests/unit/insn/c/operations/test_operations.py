@@ -713,7 +713,7 @@ def posts_by(seen: Guest, word: int, *, wakes: int = 0) -> None:
 def test_a_post_by_a_word_of_another_thread_is_none(
     tmp_path: Path, change: tuple[str, str], *, shared: bool, is_right: bool
 ) -> None:
-    """The second reading comes before a call after all: that for the next waiter. One word may be of several."""
+    """A second reading comes before a call after all: that for the next waiter. A word may serve several."""
     seen = guest(tmp_path, ("", "") if is_right else change, WAKER)
     for vcpu in (0, 1, 2):
         seen.kernel(0x100, place(7 + vcpu), vcpu=vcpu)

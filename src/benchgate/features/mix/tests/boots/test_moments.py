@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,25 +13,13 @@ from benchgate.features.mix.tests.boots.test_forks import disk_file, mix_of
 from benchgate.insn.log_reader import read_log
 from benchgate.plan.options import Options
 from benchgate.run.attempt import RunRequest, execute
-from benchgate.run.console import ConsoleLimits
-from benchgate.run.guest import RunningGuest, started
-from benchgate.run.moments import Branch, ClockTurn, Standstill, at
+from benchgate.run.moments import Branch, ClockTurn, at
 from benchgate.run.record import clock_log
 from tests.guests.test_forks import lines, require_equal
-from tests.guests.test_moments import SEED, children, qemus
+from tests.guests.test_moments import SEED, born, children, qemus
 
 EMPTY_DISK_FILE = 256 << 10
 """What QEMU writes of a disk to which nothing was written takes less."""
-
-
-@contextmanager
-def born(moment: Standstill, folder: Path) -> Iterator[RunningGuest]:
-    """A child whose guest has not gone on."""
-    folder.mkdir()
-    child = moment.request_of(Branch(folder))
-    limits = ConsoleLimits()
-    with started(child.spec, folder, mark=child.nonce, limits=limits, fork=moment.fork) as running:
-        yield running
 
 
 @pytest.mark.parametrize("start", ["warm", "cold"])
