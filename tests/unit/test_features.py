@@ -48,7 +48,17 @@ def test_a_feature_is_deleted_with_its_folder(name: str, tmp_path: Path) -> None
         assert word not in told
     planned = said(place, "pytest", "--plan", "tests/smp", "-m", "smp", "-q", "-p", "no:cacheprovider")
     assert "primes-linux-smp2" in planned
-    said(place, "pytest", "-q", "-p", "no:cacheprovider", "tests/unit/test_import_order.py")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", NAMES)
+def test_the_core_and_a_gate_need_no_feature(name: str, tmp_path: Path) -> None:
+    """The generated pages, which have the words of all features, are left out."""
+    place = copy_without(name, tmp_path / "copy")
+    said(
+        place, "pytest", "tests/unit", "-q", "-n", "2", "--ignore=tests/unit/tools", "-p", "no:cacheprovider"
+    )
+    said(place, "pytest", "tests/smp", "-m", "smp", "-q", "-k", "primes", "--clock=insn", "--runs=5")
 
 
 @pytest.mark.parametrize("name", NAMES)
