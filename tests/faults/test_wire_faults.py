@@ -61,6 +61,15 @@ def test_the_reason_of_a_run_that_panicked_quotes_the_panic(tmp_path: Path) -> N
         verify.verify(RunFiles(run), PRIMES)
 
 
+def test_a_failure_that_ended_the_run_is_quoted_once(tmp_path: Path) -> None:
+    run = replace(primes_run(tmp_path, recorded("panic-linux")), ending=Ending.PANIC, exit_status=0)
+    line = wire.failure_line(RunFiles(run).console)
+    assert line
+    with pytest.raises(VerifyError) as seen:
+        verify.verify(RunFiles(replace(run, detail=f"the guest panicked: {line}")), PRIMES)
+    assert str(seen.value).count(line) == 1
+
+
 def test_a_window_line_after_its_result_line_is_refused(tmp_path: Path) -> None:
     text = recorded("good-linux-primes-smp2")
     lines = text.split(b"\r\n")

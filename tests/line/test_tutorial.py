@@ -57,7 +57,7 @@ def test_a_newcomer_sees_what_the_page_says(tmp_path: Path) -> None:
             (tests,) = (text for _, kind, _, text in FENCE.findall(PAGE) if "def test_tasks_scale" in text)
             (tmp_path / "bench" / "test_tasks.py").write_text(tests)
         if words[0] == "replay":
-            assert "the same run: marks, counts and console are equal" in output
+            assert "the same run: marks, counts, console and memory are equal" in output
             assert "kernel lock_slow" in output
     page = [shown(beginning) for beginning in VERDICTS]
     assert [DIGITS.sub("N", fromkey) for fromkey in dict.fromkeys(verdicts)] == [

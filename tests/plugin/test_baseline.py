@@ -378,5 +378,8 @@ def test_what_is_no_finished_and_intact_session_is_not_accepted(
     assert "is too few to decide anything" in refused(capsys, *accept)
     rig.consoles(BASE, wrong_worker=0)
     rig.run("-k", "right", "--smp=1,2")
-    assert "a session with an INVALID verdict is no baseline: INVALID: " in refused(capsys, *accept)
+    said = refused(capsys, *accept)
+    assert "a session with an INVALID verdict is no baseline: INVALID: " in said
+    (log,) = re.findall(r"read (\S+/serial\.log) first", said)
+    assert Path(log).is_file()  # from here, not from the session's folder
     assert kept.read_bytes() == before

@@ -171,7 +171,7 @@ def test_the_cache_is_listed_and_trimmed(home: Path, capsys: pytest.CaptureFixtu
     assert total.split()[:2] == ["1.0", "MiB"]
     assert with_bytes.is_dir()
     assert cli.main(["cache", "gc", "--keep", "5M"]) == 0
-    assert capsys.readouterr().out.startswith("removed 0 entries")
+    assert capsys.readouterr().out.startswith("removed 0 folders")
 
 
 @pytest.mark.parametrize(

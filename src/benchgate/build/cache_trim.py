@@ -16,14 +16,19 @@ from types import MappingProxyType
 
 from benchgate.base.errors import HostError
 from benchgate.base.files import disk_usage
+from benchgate.base.system.arch import ARCHITECTURES, X86_64
 from benchgate.base.text import filled, visible
 from benchgate.build import cache_storage
 
 PURPOSES = {
     "accel": "whether an accelerator works on this host: {accel}",
+    "compiler": "a cross compiler: {version}",
+    "data-files": "files that a workload reads",
     "guest": "a program of the Linux guest: {name}",
     "initramfs": "the initramfs of the Linux guest, with one workload",
     "insn": "the instruction clock's plugin for QEMU",
+    "insn-kallsyms": "the names in a Linux kernel",
+    "insn-observe": "where a kernel's threads are, for --threads",
     "insn-probe": "the guest that tries the instruction clock",
     "insn-symbols": "the symbols of the Linux kernel, for profiles",
     "insn-trial": "whether the instruction clock works with this QEMU",
@@ -36,11 +41,16 @@ PURPOSES = {
     "plugin-api": "the version of QEMU's plugin interface",
     "probe": "the guest that times accelerators and the host's capacity",
     "qemu": "QEMU: {version}",
+    "snapshot": "a guest that has booted, for --start warm",
     "system": "a system's kernel: {name}",
     "vmlinux": "the Linux kernel, unpacked",
 }
 """The purpose of each kind of folder; `{word}` is a field of the folder's key, left out if it has none."""
-
+_EVERY = {
+    arch.kind(kind): purpose if arch is X86_64 else f"{arch.name}: {purpose}"
+    for arch in ARCHITECTURES.values()
+    for kind, purpose in PURPOSES.items()
+}
 
 _FIELDS = ("accel", "name", "version")
 
@@ -64,7 +74,7 @@ class CacheEntry:
         """The folder's purpose, for example `a program of the Linux guest: primes`."""
         if not self.key:
             return "damaged: `benchgate cache gc` removes it"
-        template = PURPOSES.get(self.kind, "")
+        template = _EVERY.get(self.kind, "")
         if self.kind == "system" and "workload" in self.key:
             template += ", with the workload {workload}"
         return visible(filled(template, {**dict.fromkeys(_FIELDS, ""), **self.key}).removesuffix(": "))

@@ -29,10 +29,12 @@ def run(_: argparse.Namespace) -> int:
 
 
 def _collect(words: argparse.Namespace) -> int:
+    from benchgate.base.text import counted
     from benchgate.build import cache_trim
 
     gone = cache_trim.collect_garbage(words.keep)
-    print(f"removed {len(gone)} entries, {sum(entry.size_bytes for entry in gone) / 2**20:.1f} MiB")
+    size = sum(entry.size_bytes for entry in gone) / 2**20
+    print(f"removed {counted(len(gone), 'folder')}, {size:.1f} MiB")
     return 0
 
 

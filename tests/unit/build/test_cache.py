@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,9 +14,11 @@ from pathlib import Path
 
 import pytest
 
+import benchgate
 from benchgate.base.errors import BuildError, HostError
 from benchgate.base.files import tree_digest
 from benchgate.build import cache, cache_storage, cache_trim
+from benchgate.build.cache_trim import CacheEntry
 from tests.machines import PATIENCE_S
 
 KEY = {"source": "abc"}
@@ -310,6 +313,16 @@ class TestCollect:
         assert (entry.kind, dict(entry.key), entry.in_use) == ("guest", KEY, True)
         assert before - 1 <= entry.used_s <= time.time() + 1
         assert entry.size_bytes > len("hello\n")
+
+    def test_every_kind_of_folder_says_what_it_is_for(self) -> None:
+        """Those of other architectures, and snapshots, had an empty line in `benchgate cache`."""
+        text = "\n".join(path.read_text() for path in Path(benchgate.__file__).parent.rglob("*.py"))
+        kinds = {*re.findall(r"""\b(?:entry|kind)\("([a-z-]+)",?""", text), "snapshot", "compiler"}
+        assert len(kinds) > 12
+        places = (CacheEntry(kind, "0", Path(), {"name": "x"}, 0.0, 0, in_use=False) for kind in kinds)
+        assert [place.kind for place in places if not place.purpose] == []
+        far = CacheEntry("qemu-riscv64", "0", Path(), {"version": "10.0.2"}, 0.0, 0, in_use=False)
+        assert far.purpose == "riscv64: QEMU: 10.0.2"
 
     def test_a_sparse_file_counts_as_what_it_takes_on_the_disk(self) -> None:
         """A snapshot of a guest is one: by its length it alone would exceed what is kept."""

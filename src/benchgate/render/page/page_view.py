@@ -97,8 +97,8 @@ class PageRow:
         return min(words, key=WORST_FIRST.index, default=None)
 
     def scaled(self, series: ArmSeries, cpus: int) -> Verdict | None:
-        """The gate on how another metric than the windows scales: where each CPU has work of its own, the
-        window does not get shorter, and says nothing."""
+        """The gate on how another metric than the windows scales, decided or not: where each CPU has work of
+        its own, the window does not get shorter, and says nothing."""
         mine = (
             verdict
             for verdict in self.thresholds
@@ -114,7 +114,7 @@ class PageRow:
 
 def _is_scaling(verdict: Verdict) -> bool:
     is_of_row = verdict.base_cpus is not None and verdict.base_system is None and not verdict.parameter
-    return is_of_row and bool(verdict.ratio) and verdict.metric not in WINDOWS
+    return is_of_row and verdict.metric not in WINDOWS
 
 
 def _rows(view: SessionView, every: Sequence[ArmSeries]) -> tuple[PageRow, ...]:

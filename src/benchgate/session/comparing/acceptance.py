@@ -20,7 +20,7 @@ from benchgate.base.cells import Cell, Lane
 from benchgate.base.errors import EvidenceError, NeedsFilesError, UsageError
 from benchgate.base.gates import SMALLEST_LOOK, Arm, Verdict, Word
 from benchgate.base.system.systems import plain_name
-from benchgate.base.text import counted, without_advice
+from benchgate.base.text import counted, located, without_advice
 from benchgate.build.cache_storage import Notice
 from benchgate.evidence import baseline_file, check
 from benchgate.evidence.facts import origin_of, read_plan, read_policy
@@ -199,7 +199,8 @@ def _require_decisive(session: JudgedSession, where: str) -> None:
         raise UsageError(f"{where}: a session that decides nothing is no baseline: {informs}")
     invalid = (verdict for verdict in session.view.verdicts if verdict.outcome is Word.INVALID)
     if wrong := [verdict for verdict in invalid if verdict.gate != regression.KIND]:
-        raise EvidenceError(f"{where}: a session with an INVALID verdict is no baseline: {wrong[0].reason}")
+        why = located(wrong[0].reason, Path(where).parent)
+        raise EvidenceError(f"{where}: a session with an INVALID verdict is no baseline: {why}")
 
 
 def _lack(arm: Arm) -> str:

@@ -84,8 +84,8 @@ def _ratio(row: PageRow, series: ArmSeries) -> str:
     """At the largest CPU count: the gated figure, or that of the work window."""
     for arm in reversed(series.arms):
         seen, gated = arm.speedups.get(Window.WORK), row.scaled(series, arm.cpus)
-        if gated is not None and gated.ratio is not None:
-            return f"{arm.name} {gated.ratio:.2f}x {gated.metric}"
+        if gated is not None:
+            return f"{arm.name} {gated.ratio:.2f}x {gated.metric}" if gated.ratio is not None else ""
         if seen:
             return f"{arm.name} {seen.ratio:.2f}x"
     return ""

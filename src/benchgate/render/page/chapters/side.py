@@ -113,9 +113,10 @@ class SideLines:
         other = next(same, None)
         cells = _cells(self.page.view, None if other is series else other, self.leads, series, arm)
         gated = None if arm.is_variant else row.scaled(series, arm.cpus)
-        if gated is not None and gated.ratio is not None and gated.base_cpus is not None:
-            share = gated.ratio * gated.base_cpus / arm.cpus
-            cells[HEADS.index("efficiency") - 1] = f"{share:.2%} of {gated.metric}"
+        if gated is not None and gated.base_cpus is not None:
+            share = None if gated.ratio is None else gated.ratio * gated.base_cpus / arm.cpus
+            of_metric = NOTHING if share is None else f"{share:.2%} of {gated.metric}"
+            cells[HEADS.index("efficiency") - 1] = of_metric
         text = f"{series.label} {arm.name}"
         name = tag("a", text, href=f"#{row.id}")
         find = f"{text} {series.place}"

@@ -34,7 +34,7 @@ ABOUT = (
 
 
 def about(page: PageView) -> str:
-    return ABOUT if any(_points(series) for series in page.every) else ""
+    return ABOUT if any(_points(series) for series in _by_their_work(page, page.every)) else ""
 
 
 def body(page: PageView) -> Html | None:
@@ -51,9 +51,16 @@ def percent(value: float) -> str:
 
 def panels_of(page: PageView) -> tuple[Panel, ...]:
     """One for each workload and mode of this part of the page."""
-    every = _families(page, page.every)
-    families = _families(page, page.series).items()
+    every = _families(page, _by_their_work(page, page.every))
+    families = _families(page, _by_their_work(page, page.series)).items()
     return tuple(panel for family, of in families for panel in by_cpus.on_one_axis(of, every[family]))
+
+
+def _by_their_work(page: PageView, every: Sequence[ArmSeries]) -> list[ArmSeries]:
+    """Without those of which another metric says how they scale, because each CPU has work of its own."""
+    rows = {series.key: row for row in page.rows for series in row.series}
+    scaled = {of.key for of in every if any(rows[of.key].scaled(of, arm.cpus) for arm in of.arms)}
+    return [series for series in every if series.key not in scaled or any(_limited([series]))]
 
 
 def _families(page: PageView, series: Sequence[ArmSeries]) -> dict[bool, list[Panel]]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+from benchgate.base.gates import Word
 from benchgate.base.workload.witness import WitnessedPromise
-from benchgate.render.page.chapters import rows
+from benchgate.render.page.chapters import rows, side
 from benchgate.render.page.details import curves, promises
 from benchgate.render.page.page_view import narrowed, page_view
 from tests.pageviews import full_view, wide_view
@@ -75,3 +77,21 @@ def test_all_panels_have_one_axis_but_controls_their_own() -> None:
     assert len(ends) == 1
     assert next(iter(ends))[0] < 0.62  # the row that fails
     assert (control.least, control.most) not in ends
+
+
+def test_where_a_gate_asks_how_a_rate_scales_the_window_says_nothing() -> None:
+    """Each CPU has work of its own: its window is as long with four CPUs as with one. Where the gate had
+    decided nothing, that was named 0.98x, and always drawn as an efficiency of 25%."""
+    given = wide_view(6, 1, 3)
+    of_work = next(
+        one for one in given.verdicts if (one.workload, one.cpus, one.base_cpus) == ("primes", 4, 1)
+    )
+    asked = replace(of_work, id="rate", workload="walk", metric="rate", outcome=Word.SKIP, ratio=None)
+    pages = [page_view(replace(given, verdicts=(*given.verdicts, *more))) for more in ((), (asked,))]
+    drawn = [{panel.heading.partition(",")[0] for panel in curves.panels_of(page)} for page in pages]
+    assert drawn[0] - drawn[1] == {"walk"}
+    assert [
+        len(re.findall(r">walk</strong><span[^>]*>linux, insn: smp4", rows.body(page) or ""))
+        for page in pages
+    ] == [1, 0]
+    assert [(side.body(page) or "").count("98.62%") for page in pages] == [2, 1]
