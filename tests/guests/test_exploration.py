@@ -48,7 +48,12 @@ def test_primes(verdict):
 @pytest.mark.parametrize("start", ["cold", "warm", "fork"])
 @pytest.mark.parametrize("crowds", [True, False])
 def test_badly_placed_threads_are_one_find_in_every_start(
-    start: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], *, crowds: bool
+    start: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    *,
+    crowds: bool,
 ) -> None:
     """All seeds are right, and each leaves a CPU without work; a kernel that uses both has no find."""
     monkeypatch.chdir(tmp_path)

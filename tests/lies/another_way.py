@@ -44,7 +44,10 @@ ALL = (
         "service",
         "service.c",
         (CALL, PIPELINED),
-        ("    uint64_t calls = 0, sum = 0, wrong = 0;\n    for", "    uint64_t calls = 0, sum = 0, wrong = 0, last = 0;\n    for"),
+        (
+            "    uint64_t calls = 0, sum = 0, wrong = 0;\n    for",
+            "    uint64_t calls = 0, sum = 0, wrong = 0, last = 0;\n    for",
+        ),
         requests=500,
         route="own",
     ),
@@ -61,17 +64,26 @@ ALL = (
             "        job->task[k][TASK_SERVER] = 1;\n        there[k] = port_channel(), back[k] = port_channel();\n",
         ),
         (
-            "    if ((channel = port_accept(shared->listener)) < 0)\n        port_fail(\"a server cannot accept a client\");\n    must(port_receive(channel, &client, sizeof client));\n",
+            '    if ((channel = port_accept(shared->listener)) < 0)\n        port_fail("a server cannot accept a client");\n    must(port_receive(channel, &client, sizeof client));\n',
             "    unsigned me = 0;\n    static uint32_t *first;\n    (void)first;\n    while (slot != &((struct bench_job *)at)->slot[me])\n        me++;\n    client = me + shared->servers;\n    channel = back[me], in = there[me];\n",
         ),
         ("static void welcome(", "static void *at;\n\nstatic void welcome("),
-        ("    const struct shared *shared = job->data;\n    if (worker < shared->servers)\n        welcome", "    const struct shared *shared = job->data;\n    at = job;\n    if (worker < shared->servers)\n        welcome"),
         (
-            "    if ((channel = port_connect(shared->listener)) < 0)\n        port_fail(\"a client cannot connect\");\n    must(port_send(channel, &client, sizeof client));\n",
+            "    const struct shared *shared = job->data;\n    if (worker < shared->servers)\n        welcome",
+            "    const struct shared *shared = job->data;\n    at = job;\n    if (worker < shared->servers)\n        welcome",
+        ),
+        (
+            '    if ((channel = port_connect(shared->listener)) < 0)\n        port_fail("a client cannot connect");\n    must(port_send(channel, &client, sizeof client));\n',
             "    channel = there[client - shared->servers], in = back[client - shared->servers];\n",
         ),
-        ("        must(port_receive(channel, &message, length(shared)));\n        slot", "        must(port_receive(in, &message, length(shared)));\n        slot"),
-        ("        must(port_receive(channel, &message, length(shared)));\n        bench_record", "        must(port_receive(in, &message, length(shared)));\n        bench_record"),
+        (
+            "        must(port_receive(channel, &message, length(shared)));\n        slot",
+            "        must(port_receive(in, &message, length(shared)));\n        slot",
+        ),
+        (
+            "        must(port_receive(channel, &message, length(shared)));\n        bench_record",
+            "        must(port_receive(in, &message, length(shared)));\n        bench_record",
+        ),
         requests=200,
     ),
     edited("in-pairs", "spawn", "spawn.c", (ERRAND, BOTH), errands=200),
@@ -116,16 +128,28 @@ ALL = (
             "    uint64_t now = port_now();\n    left_out = posted != 0 && now - posted > 4400;\n    if (posted != 0 && !left_out)\n        record_wakeup(me, posted, now);\n    return posted;\n",
         ),
         ("static void count_inside(", "static _Thread_local int left_out;\n\nstatic void count_inside("),
-        ("    if (!is_measured(me->job, me->state, when))\n        return;\n    me", "    if (!is_measured(me->job, me->state, when) || left_out)\n        return;\n    me"),
-        ("    if (is_measured(me->job, me->state, since)) {\n", "    if (is_measured(me->job, me->state, since) && !left_out) {\n"),
+        (
+            "    if (!is_measured(me->job, me->state, when))\n        return;\n    me",
+            "    if (!is_measured(me->job, me->state, when) || left_out)\n        return;\n    me",
+        ),
+        (
+            "    if (is_measured(me->job, me->state, since)) {\n",
+            "    if (is_measured(me->job, me->state, since) && !left_out) {\n",
+        ),
         time_ns=60_000_000,
     ),
     edited(
         "held-outside",
         "locks",
         "locks.c",
-        ("    data.chain = bench_turns(data.chain, asked.hold);\n", "    data.chain = leaped(data.chain, asked.hold);\n"),
-        ("        own = bench_turns(own, asked.delay);\n", "        own = bench_turns(own, asked.delay);\n        spent = bench_turns(spent, asked.hold);\n"),
+        (
+            "    data.chain = bench_turns(data.chain, asked.hold);\n",
+            "    data.chain = leaped(data.chain, asked.hold);\n",
+        ),
+        (
+            "        own = bench_turns(own, asked.delay);\n",
+            "        own = bench_turns(own, asked.delay);\n        spent = bench_turns(spent, asked.hold);\n",
+        ),
         ("static uint64_t larger(", LEAPED + "static volatile uint64_t spent;\n\nstatic uint64_t larger("),
         takes=1000,
         hold=1000,
@@ -145,7 +169,10 @@ ALL = (
             "        if (port_read(file,",
             "        end_file(file);\n        file = opened(plan->path[number]);\n        if (port_read(file,",
         ),
-        ("    slot->value[VALUE_DIGEST] = digest;\n", "    slot->value[VALUE_DIGEST] = made;\n    (void)digest;\n"),
+        (
+            "    slot->value[VALUE_DIGEST] = digest;\n",
+            "    slot->value[VALUE_DIGEST] = made;\n    (void)digest;\n",
+        ),
         rounds=1,
     ),
 )

@@ -63,7 +63,9 @@ def _later(name: str, *mailbox: tuple[str, str], messenger: tuple[str, str] | No
         "messenger.h": (messenger,) if messenger else (),
         "worker.h": ((honest, found),),
     }
-    return Trial(f"schbench-clock-{name}", "schbench", edits, {"time_ns": 60_000_000, "threads": 4, "operations": 1})
+    return Trial(
+        f"schbench-clock-{name}", "schbench", edits, {"time_ns": 60_000_000, "threads": 4, "operations": 1}
+    )
 
 
 def _micro(name: str, op: str, *pairs: tuple[str, str], iters: int = 100) -> Trial:
@@ -76,7 +78,10 @@ ALL = (
         "late-clock-fan", "wake", "wake.c", (SEND, LATE), (RECEIVE, IN_THE_PAST), rounds=400, pattern="fan"
     ),
     edited("clock-in-between", "wake", "wake.c", (SEND, BETWEEN), (RECEIVE, IN_THE_PAST), rounds=400),
-    _later("twice", ("    port_wake(&box->word, 1);\n", "    port_wake(&box->word, 1);\n    box->later = port_now();\n")),
+    _later(
+        "twice",
+        ("    port_wake(&box->word, 1);\n", "    port_wake(&box->word, 1);\n    box->later = port_now();\n"),
+    ),
     _later(
         "of-the-next",
         messenger=(

@@ -191,8 +191,11 @@ class OperationsReader:
         self._asked[place] = AskedTimes(*(number(word, _WORD) for word in words[3:]))
 
     def _children(self, words: list[str], _vcpus: int) -> None:
-        if len(words) not in (5, 6) or words[1] != str(len(self.children)) or len(self.children) >= MOST_THREADS:
-            raise ValueError(f"expected `children N MADE MOST CALLS PRODUCTS`, in order, at most {MOST_THREADS}")
+        is_next = len(words) in (5, 6) and words[1] == str(len(self.children))
+        if not is_next or len(self.children) >= MOST_THREADS:
+            raise ValueError(
+                f"expected `children N MADE MOST CALLS PRODUCTS`, in order, at most {MOST_THREADS}"
+            )
         made, alive, calls, *products = map(number, words[2:])
         if alive > made or ((calls or any(products)) and not made):
             raise ValueError("more threads lived at once, or did something, than were made")

@@ -93,7 +93,9 @@ def test_workers_with_work_on_fewer_cpus_are_crowded() -> None:
     apart, together = [report(0, 0, 0), report(1, 1, 1)], [report(0, 0, 0), report(1, 0, 0)]
     said = "right answers, but 2 workers with work used 1 of 2 CPUs in the window of 1 us"
 
-    def text(reports: list[WorkerReport], *awake: float, workload: Workload = PURE, hz: int = SECOND_NS) -> str:
+    def text(
+        reports: list[WorkerReport], *awake: float, workload: Workload = PURE, hz: int = SECOND_NS
+    ) -> str:
         return cpu_use.crowded(reports, workload, awake, hz, 1000)
 
     assert text(apart, 1000, 50) == ""

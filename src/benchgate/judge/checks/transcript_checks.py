@@ -61,8 +61,8 @@ def require_cpus(requested: int, online: int) -> None:
 
 
 def check_started(log: ClockLog, start: SnapshotRecord | None) -> None:
-    """A CPU that the guest counts has executed something: in the boot behind a warm start or in the run, where
-    it may have no thread to run."""
+    """A CPU that the guest counts has executed something: in the boot behind a warm start, or in the run,
+    where it may have no thread to run."""
     unstarted = range(log.vcpus) if start is None else start.unstarted
     idle = [vcpu for vcpu, totals in enumerate(log.totals) if not totals.executed and vcpu in unstarted]
     if idle:

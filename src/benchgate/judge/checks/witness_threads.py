@@ -46,7 +46,9 @@ class SeenThreads:
             raise UnseenError(f"its clock's log says nothing of the threads that workers made ({_EARLIER})")
         found = [getattr(one, what) for one in self._log.children]
         if None in found:
-            raise UnseenError(f"its clock's log does not say {what} of the threads that workers made ({_EARLIER})")
+            raise UnseenError(
+                f"its clock's log does not say {what} of the threads that workers made ({_EARLIER})"
+            )
         return [Fraction(int(one)) for one in found]
 
     def _threads(self, name: str) -> tuple[ThreadOperations, ...]:

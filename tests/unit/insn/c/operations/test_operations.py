@@ -713,7 +713,7 @@ def posts_by(seen: Guest, word: int, *, wakes: int = 0) -> None:
 def test_a_post_by_a_word_of_another_thread_is_none(
     tmp_path: Path, change: tuple[str, str], *, shared: bool, is_right: bool
 ) -> None:
-    """The second reading comes before a call after all: that for the next waiter. One word may be of several."""
+    """The second reading comes before a call: that for the next waiter. A word may be of several ones."""
     seen = guest(tmp_path, ("", "") if is_right else change, WAKER)
     for vcpu in (0, 1, 2):
         seen.kernel(0x100, place(7 + vcpu), vcpu=vcpu)
@@ -902,7 +902,8 @@ def test_what_is_asked_for_has_a_meaning(tmp_path: Path, change: tuple[str, str]
 
 def with_children(folder: Path, change: tuple[str, str] = ("", "")) -> str:
     """Thread 7 makes three in its work: two live at once, one of them makes three calls and five products,
-    and the other ones two calls and ten products each. What a thread that is not at work makes is nobody's."""
+    and the other ones two calls and ten products each. What a thread that is not at work makes is
+    nobody's."""
     seen = guest(folder, change, OBSERVE.replace(*EXITS))
     seen.kernel(0x100, place(6))
     seen.kernel(0x100, place(7))
