@@ -5,9 +5,9 @@
 //                                        first from its clock after each of them; `-`: there is none
 //   asked NAME THREAD COUNT UNTIL SINCE  of the functions that begin its spans and say until when they last: the sums
 //                                        of what they said, in the program's time, and of the machine's time then
-//   children THREAD MADE MOST CALLS PRODUCTS   threads and processes that it made in its work, how many of them lived at
-//                                        once, and how many system calls and multiplications those made that made
-//                                        the fewest
+//   children THREAD MADE MOST CALLS PRODUCTS   threads and processes that it made in its work, how many of them
+//                                        lived at once, and how many system calls and multiplications those
+//                                        made that made the fewest
 #include "operators.h"
 
 #include "journal.h"
