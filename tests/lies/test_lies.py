@@ -11,7 +11,18 @@ from benchgate.base.workload.witness import COUNT, Promise, parse
 from benchgate.build.fetch import inputs
 from benchgate.judge import verify
 from benchgate.judge.judged_run import judge_run
-from tests.lies import by_worker, cheap, elsewhere, invented, on_tern, recorded, shorter, stand_ins, trials
+from tests.lies import (
+    another_way,
+    by_worker,
+    cheap,
+    elsewhere,
+    invented,
+    on_tern,
+    recorded,
+    shorter,
+    stand_ins,
+    trials,
+)
 from tests.lies.trials import BY_ORACLE, LISTED, MADE
 from tests.lieskit import Trial, changed
 from tests.ternkit import Bootkit, light
@@ -25,6 +36,7 @@ ALL = (
     *invented.ALL,
     *shorter.ALL,
     *by_worker.ALL,
+    *another_way.ALL,
     *on_tern.ALL,
 )
 FEW = [

@@ -46,6 +46,8 @@ class Children:
     """So many of them lived at once, at most."""
     calls: int
     """The system calls of that one that made the fewest, of those that have ended."""
+    products: int | None = None
+    """The same of multiplications; None: an earlier version did not count them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,12 +191,15 @@ class OperationsReader:
         self._asked[place] = AskedTimes(*(number(word, _WORD) for word in words[3:]))
 
     def _children(self, words: list[str], _vcpus: int) -> None:
-        if len(words) != 5 or words[1] != str(len(self.children)) or len(self.children) >= MOST_THREADS:
-            raise ValueError(f"expected `children N MADE MOST CALLS`, in order, at most {MOST_THREADS}")
-        made, alive, calls = map(number, words[2:])
-        if alive > made or (calls and not made):
-            raise ValueError("more threads lived at once, or made calls, than were made")
-        self.children.append(Children(made, alive, calls))
+        is_next = len(words) in (5, 6) and words[1] == str(len(self.children))
+        if not is_next or len(self.children) >= MOST_THREADS:
+            raise ValueError(
+                f"expected `children N MADE MOST CALLS PRODUCTS`, in order, at most {MOST_THREADS}"
+            )
+        made, alive, calls, *products = map(number, words[2:])
+        if alive > made or ((calls or any(products)) and not made):
+            raise ValueError("more threads lived at once, or did something, than were made")
+        self.children.append(Children(made, alive, calls, *products))
 
     def operations(self, *, closed: bool) -> Mapping[str, tuple[ThreadOperations, ...]]:
         """Gives what was read, by the name of the guest's histogram. It is known only of a whole log."""

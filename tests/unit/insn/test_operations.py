@@ -182,8 +182,8 @@ ASKED = (
     LINES
     + """asked latency 0 3 9000 8700
 asked latency 1 0 0 0
-children 0 4 2 7
-children 1 0 0 0
+children 0 4 2 7 5
+children 1 0 0 0 0
 """
 )
 
@@ -195,13 +195,18 @@ def test_what_threads_asked_for_and_made_is_read(path: Path) -> None:
         AskedTimes(3, 9000, 8700),
         AskedTimes(0, 0, 0),
     ]
-    assert log.children == (Children(4, 2, 7), Children(0, 0, 0))
+    assert log.children == (Children(4, 2, 7, 5), Children(0, 0, 0, 0))
 
 
 def test_an_earlier_log_says_nothing_of_them(path: Path) -> None:
     path.write_text(with_lines(LINES), encoding="ascii")
     log = read_log(path)
     assert log.children == ()
+    earlier = ASKED.replace("4 2 7 5", "4 2 7").replace("1 0 0 0 0", "1 0 0 0")
+    path.write_text(with_lines(earlier), encoding="ascii")
+    assert read_log(path).children == (Children(4, 2, 7), Children(0, 0, 0))
+    path.write_text(with_lines(LINES), encoding="ascii")
+    log = read_log(path)
     assert [one.asked for one in log.operations["latency"]] == [None, None]
 
 
@@ -213,9 +218,11 @@ def test_an_earlier_log_says_nothing_of_them(path: Path) -> None:
         ("asked latency 0 3 9000 8700", "asked wakeup 0 3 9000 8700"),
         ("asked latency 0 3 9000 8700", f"asked latency 0 3 {2**64} 8700"),
         ("asked latency 1", "asked latency 0"),
-        ("children 0 4 2 7", "children 0 4 2"),
-        ("children 0 4 2 7", "children 0 4 5 7"),
-        ("children 0 4 2 7", "children 0 0 0 7"),
+        ("children 0 4 2 7 5", "children 0 4 2"),
+        ("children 0 4 2 7 5", "children 0 4 2 7 5 1"),
+        ("children 1 0 0 0 0", "children 1 0 0 0 1"),
+        ("children 0 4 2 7 5", "children 0 4 5 7 5"),
+        ("children 0 4 2 7 5", "children 0 0 0 7 0"),
         ("children 1 0", "children 0 0"),
         ("children 1 0", "children 2 0"),
     ],

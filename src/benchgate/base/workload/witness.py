@@ -245,6 +245,7 @@ CHILDREN: Mapping[str, tuple[Unit, str]] = {
     "made": (COUNT, "threads and processes that a worker made in its work"),
     "alive": (COUNT, "how many of them lived at once, at most"),
     "calls": (COUNT, "the system calls of that one of them that made the fewest"),
+    "products": (COUNT, "the multiplications of that one of them that made the fewest"),
 }
 """`each.children.NAME`: of each thread at work, by the machine."""
 

@@ -44,7 +44,12 @@ class SeenThreads:
     def children(self, what: str) -> list[Fraction]:
         if not self._log.children:
             raise UnseenError(f"its clock's log says nothing of the threads that workers made ({_EARLIER})")
-        return [Fraction(int(getattr(one, what))) for one in self._log.children]
+        found = [getattr(one, what) for one in self._log.children]
+        if None in found:
+            raise UnseenError(
+                f"its clock's log does not say {what} of the threads that workers made ({_EARLIER})"
+            )
+        return [Fraction(int(one)) for one in found]
 
     def _threads(self, name: str) -> tuple[ThreadOperations, ...]:
         if not self._log.operations.get(name):

@@ -472,6 +472,9 @@ def test_children_of_each_worker(tmp_path: Path) -> None:
         run.seen(children=(Children(9, 1, 1), Children(9, 3, 1)))
     ((_, why),) = run.seen()
     assert "says nothing of the threads that workers made" in why
+    run = Run("  - {claim: each.children.products >= each.done / 2, because: x}\n", tmp_path)
+    ((_, why),) = run.seen(children=(Children(9, 2, 1), Children(9, 3, 1)))
+    assert "does not say products of the threads that workers made" in why
 
 
 def test_an_old_log_does_not_know_what_each_thread_did(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@
 #if INSN_API >= 3
 
 #include "clock.h"
+#include "counts.h"
 #include "exchanges.h"
 #include "marks.h"
 #include "operators.h"
@@ -29,6 +30,7 @@ static const char *lost; // why there are no spans; NULL: there are
 static struct on {
     struct operators_thread *thread; // NULL: it is not known
     bool reads;                      // the program is about to read the clock
+    uint64_t products;               // of programs, when it began to run
 } on[LOCKSTEP_MAX];
 static uint64_t near_hooks[64]; // a bit for each address of a hook or function, modulo 4096
 static _Thread_local struct {
@@ -190,7 +192,22 @@ static void leaves_function(unsigned vcpu, void *data) {
 
 // ---- threads
 
+// What the running thread did since it began to run.
+static void settle(unsigned vcpu) {
+    uint64_t now = counts_products(vcpu);
+    if (on[vcpu].thread)
+        on[vcpu].thread->products += now - on[vcpu].products;
+    on[vcpu].products = now;
+}
+
+static void ended(unsigned vcpu) {
+    settle(vcpu);
+    if (on[vcpu].thread)
+        operators_ended(on[vcpu].thread);
+}
+
 static void switched(const struct hook *h, unsigned vcpu) {
+    settle(vcpu);
     struct operators_thread *t = operators_at(program_run(&h->to, vcpu, 0));
     if (!t)
         lose("there were too many threads");
@@ -258,8 +275,8 @@ static void reached(unsigned vcpu, void *data) {
         switched(h, vcpu);
     else if (h->kind == HOOK_FORK)
         forked(h, vcpu);
-    else if (h->kind == HOOK_EXIT && on[vcpu].thread)
-        operators_ended(on[vcpu].thread);
+    else if (h->kind == HOOK_EXIT)
+        ended(vcpu);
     else if (h->kind == HOOK_WAKE)
         wakes(h, vcpu);
     else if (h->kind == HOOK_SEND || h->kind == HOOK_ASK)

@@ -5,8 +5,9 @@
 //                                        first from its clock after each of them; `-`: there is none
 //   asked NAME THREAD COUNT UNTIL SINCE  of the functions that begin its spans and say until when they last: the sums
 //                                        of what they said, in the program's time, and of the machine's time then
-//   children THREAD MADE MOST CALLS      threads and processes that it made in its work, how many of them lived at
-//                                        once, and how many system calls that one made that made the fewest
+//   children THREAD MADE MOST CALLS PRODUCTS   threads and processes that it made in its work, how many of them
+//                                        lived at once, and how many system calls and multiplications those
+//                                        made that made the fewest
 #include "operators.h"
 
 #include "journal.h"
@@ -56,6 +57,8 @@ void operators_ended(struct operators_thread *t) {
     t->maker->alive--;
     if (t->entered < t->maker->fewest_calls)
         t->maker->fewest_calls = t->entered;
+    if (t->products < t->maker->fewest_products)
+        t->maker->fewest_products = t->products;
     t->maker = NULL;
 }
 
@@ -65,7 +68,8 @@ struct operators_work *operators_work(unsigned number) {
 
 struct operators_work *operators_begin(struct operators_thread *t, unsigned vcpu, uint64_t time) {
     if (!t->work && working < MOST_AT_WORK && (t->work = calloc(1, sizeof *t->work))) {
-        *t->work = (struct operators_work){.id = t->id, .vcpu = vcpu, .begin = time, .fewest_calls = UINT64_MAX};
+        *t->work = (struct operators_work){.id = t->id, .vcpu = vcpu, .begin = time};
+        t->work->fewest_calls = t->work->fewest_products = UINT64_MAX;
         works[working++] = t->work;
     }
     t->is_at_work = t->work;
@@ -218,8 +222,9 @@ static void report(unsigned n, const struct hook_operation *o) {
 }
 
 static void say_children(unsigned number, const struct operators_work *work) {
-    uint64_t fewest = work->fewest_calls == UINT64_MAX ? 0 : work->fewest_calls;
-    journal_line("children %u %" PRIu64 " %" PRIu64 " %" PRIu64, number, work->made, work->most_alive, fewest);
+    bool has_ended = work->fewest_calls != UINT64_MAX;
+    journal_line("children %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, number, work->made, work->most_alive,
+                 has_ended ? work->fewest_calls : 0, has_ended ? work->fewest_products : 0);
 }
 
 void operators_report(const struct hooks *hooks, const char *lost) {

@@ -49,9 +49,9 @@ struct operators_work {
     struct operators_post posts[OPERATORS_POSTS];
     struct spans spans[HOOKS_OPERATIONS];
     struct operators_asked until[HOOKS_OPERATIONS];
-    // Threads and processes that it made: all, those that live, the most at once, and how many system calls that one
-    // made, of those that have ended, that made the fewest.
-    uint64_t made, alive, most_alive, fewest_calls;
+    // Threads and processes that it made: all, those that live, the most at once, and how many system calls and
+    // multiplications those made, of all that have ended, that made the fewest.
+    uint64_t made, alive, most_alive, fewest_calls, fewest_products;
 };
 
 struct operators_thread {
@@ -62,7 +62,7 @@ struct operators_thread {
     uint64_t step;                   // its last read before it was woken
     unsigned asleep;                 // of its calls: in so many it was when it was woken
     struct spans_moment last;        // what it has read from its clock
-    uint64_t entered;                // its system calls
+    uint64_t entered, products;      // its system calls, and its multiplications before it ran last
     struct operators_work *maker;    // who made it, at work; NULL: another one did, or it has ended
     unsigned depth;
     struct operators_call calls[OPERATORS_DEPTH];

@@ -295,6 +295,10 @@ void counts_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *s
     look_for_hooks(insn, address);
 }
 
+uint64_t counts_products(unsigned vcpu) {
+    return counts.score ? qemu_plugin_u64_get(counts_counter(COUNTS_PRODUCTS), vcpu) : 0;
+}
+
 bool counts_of_program(void) {
     return counts.score && !counts.is_blind && is_of(OF_PROGRAM);
 }
@@ -320,6 +324,11 @@ void counts_block(struct qemu_plugin_tb *tb, size_t instructions, int waiting) {
 
 void counts_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *seen, uint64_t address) {
     (void)insn, (void)seen, (void)address;
+}
+
+uint64_t counts_products(unsigned vcpu) {
+    (void)vcpu;
+    return 0;
 }
 
 bool counts_of_program(void) {

@@ -16,6 +16,7 @@ void counts_vcpu(unsigned vcpu); // it appeared; in its own thread
 // so many that only waits (spin.h), or 0.
 void counts_block(struct qemu_plugin_tb *tb, size_t instructions, int waiting);
 void counts_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *seen, uint64_t address);
+uint64_t counts_products(unsigned vcpu); // multiplications of programs so far; 0 if they are not counted
 bool counts_of_program(void); // whether that block is a program's, and not the kernel's
 // A mark: `left` instructions of its block are left.
 void counts_mark(unsigned kind, unsigned vcpu, uint64_t left, bool is_program, uint64_t time);

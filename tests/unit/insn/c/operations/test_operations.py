@@ -218,7 +218,7 @@ def test_a_span_is_from_one_call_to_another(tmp_path: Path) -> None:
         "buckets latency 0 outer 293:1",
         "spans wakeup 0 inner 0 0 0 0",
         "spans wakeup 0 outer 0 0 0 0",
-        "children 0 0 0 0",
+        "children 0 0 0 0 0",
     ]
 
 
@@ -713,7 +713,7 @@ def posts_by(seen: Guest, word: int, *, wakes: int = 0) -> None:
 def test_a_post_by_a_word_of_another_thread_is_none(
     tmp_path: Path, change: tuple[str, str], *, shared: bool, is_right: bool
 ) -> None:
-    """A second reading comes before a call after all: that for the next waiter. A word may serve several."""
+    """The second reading comes before a call: that for the next waiter. A word may be of several ones."""
     seen = guest(tmp_path, ("", "") if is_right else change, WAKER)
     for vcpu in (0, 1, 2):
         seen.kernel(0x100, place(7 + vcpu), vcpu=vcpu)
@@ -901,8 +901,9 @@ def test_what_is_asked_for_has_a_meaning(tmp_path: Path, change: tuple[str, str]
 
 
 def with_children(folder: Path, change: tuple[str, str] = ("", "")) -> str:
-    """Thread 7 makes three in its work: two live at once, one of them makes three calls and the other ones
-    two each. What a thread that is not at work makes is nobody's."""
+    """Thread 7 makes three in its work: two live at once, one of them makes three calls and five products,
+    and the other ones two calls and ten products each. What a thread that is not at work makes is
+    nobody's."""
     seen = guest(folder, change, OBSERVE.replace(*EXITS))
     seen.kernel(0x100, place(6))
     seen.kernel(0x100, place(7))
@@ -918,6 +919,12 @@ def with_children(folder: Path, change: tuple[str, str] = ("", "")) -> str:
             seen.runs(child)
             for _ in range(3 if child == 9 else 2):
                 seen.calls(WRITE, 64)
+            made = (ctypes.c_uint64 * 256).in_dll(seen.library, "products")
+            made[0] += 4 if child == 9 else 9
+            seen.runs(6)
+            made[0] += 100
+            seen.runs(child)
+            made[0] += 1
             seen.kernel(0x700)
         seen.runs(7)
     ends(seen)
@@ -925,7 +932,7 @@ def with_children(folder: Path, change: tuple[str, str] = ("", "")) -> str:
 
 
 def test_threads_that_a_worker_makes_are_counted(tmp_path: Path) -> None:
-    assert with_children(tmp_path) == "children 0 3 2 2"
+    assert with_children(tmp_path) == "children 0 3 2 2 5"
 
 
 @pytest.mark.parametrize(
@@ -933,7 +940,9 @@ def test_threads_that_a_worker_makes_are_counted(tmp_path: Path) -> None:
     [
         ("t->maker->alive--;", ""),
         ("t->entered++;", ""),
+        ("    settle(vcpu);\n    if", "    if"),
+        ("on[vcpu].products = now;", ""),
     ],
 )
 def test_of_the_threads_of_a_worker_each_part_counts(tmp_path: Path, change: tuple[str, str]) -> None:
-    assert with_children(tmp_path, change) != "children 0 3 2 2"
+    assert with_children(tmp_path, change) != "children 0 3 2 2 5"
