@@ -38,6 +38,8 @@ OURS = data_root() / "tests/data/scx"
 """The sources of that one, which are built as if they were the kernel's own."""
 CRATES = {"scx_bpfland": "1.1.4", "scx_lavd": "1.1.4", "scx_rusty": "1.1.4"}
 """Schedulers in Rust, and their versions. They need Rust 1.91, and run on Linux since 6.12."""
+_HEADERS = {"gelf.h": "libelf-dev", "zlib.h": "zlib1g-dev"}
+"""What the library for BPF, which a crate compiles, is made with."""
 _CLANG = "19"
 _BUILD_S = 7200.0
 _FORMAT = "5"
@@ -77,6 +79,7 @@ def crate(name: str) -> Path:
 
 def build_crate(name: str, place: Path) -> None:
     """Builds the program of a crate in an empty folder."""
+    toolchain.require(name, {"make": "make"}, _HEADERS)
     cargo = shutil.which("cargo")
     if cargo is None:
         raise BuildError(

@@ -67,7 +67,7 @@ _FEWER_TYPES = "-fno-var-tracking -fno-var-tracking-assignments"
 """Where a variable is at each instruction is what takes gcc longest of DWARF, and BTF has nothing of it."""
 _TOOLS = {"make": "make", "flex": "flex", "bison": "bison", "bc": "bc", "ld": "binutils", "gzip": "gzip"}
 """The programs that a build of Linux starts, and their packages."""
-_HEADER, _HEADERS = "gelf.h", "libelf-dev"
+_HEADERS = {"gelf.h": "libelf-dev"}
 RESULTS = {"vmlinux": "vmlinux", "System.map": "System.map", ".config": "config"}
 RESULTS |= {"arch/x86/boot/bzImage": "bzImage", "include/config/kernel.release": "release"}
 _LIBBPF = "tools/bpf/resolve_btfids/libbpf"
@@ -220,17 +220,7 @@ def _needs_types(options: Sequence[LinuxOption]) -> bool:
 
 
 def require_tools() -> None:
-    lacks = [package for tool, package in _TOOLS.items() if shutil.which(tool) is None]
-    if not _has_header():
-        lacks.append(_HEADERS)
-    if lacks:
-        advice = f"as root: apt-get install {' '.join(lacks)} (Fedora has {_HEADER} in elfutils-libelf-devel)"
-        raise BuildError(f"a build of Linux needs what this host does not have; {advice}")
-
-
-def _has_header() -> bool:
-    argv = (*toolchain.compiler().argv, "-E", "-include", _HEADER, "-x", "c", os.devnull)
-    return capture(argv, _ASK_S, toolchain.environment()).returncode == 0
+    toolchain.require("a build of Linux", _TOOLS, _HEADERS)
 
 
 def _first_line(argv: Sequence[str]) -> str:

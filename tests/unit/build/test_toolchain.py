@@ -111,3 +111,14 @@ def test_a_program_that_is_stripped_is_the_same_in_any_folder(tmp_path: Path) ->
     toolchain.strip(programs, tmp_path, "program", 300.0)
     assert len({program.read_bytes() for program in programs}) == 1
     assert subprocess.run([programs[0]], check=False).returncode == 0
+
+
+def test_what_this_host_lacks_is_named_by_its_packages() -> None:
+    tools, headers = {"sh": "dash"}, {"stdio.h": "libc6-dev"}
+    toolchain.require("a build", tools, headers)
+    with pytest.raises(BuildError) as caught:
+        toolchain.require("a build", {"no-such-tool": "one", **tools}, {"no/such/header.h": "two", **headers})
+    assert str(caught.value) == (
+        "a build needs what this host does not have; as root: apt-get install one two (elsewhere the "
+        "packages that have no/such/header.h)"
+    )

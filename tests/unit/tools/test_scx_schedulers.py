@@ -1,5 +1,6 @@
-"""What `python -m tools.scx_schedulers` builds for a word, and what it refuses: an unknown word, and a
-program that has a path. That builds in two folders are equal is shown in tests/scx."""
+"""What `python -m tools.scx_schedulers` builds for a word, and what it refuses: an unknown word, a
+program that has a path, and a host without the headers of a crate. That builds in two folders are equal is
+shown in tests/scx."""
 
 from __future__ import annotations
 
@@ -43,6 +44,15 @@ def test_a_scheduler_that_is_no_crate_is_refused_with_what_there_is(
     said = capsys.readouterr().err
     assert "`scx_qmap` is none of the crates that are built here (scx_bpfland, scx_lavd, scx_rusty)" in said
     assert "built together, from a source such as linux-source-6.12" in said
+
+
+def test_a_crate_names_the_headers_that_this_host_lacks_before_it_compiles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scx_schedulers, "_HEADERS", {"no/such/header.h": "libelf-dev"})
+    with pytest.raises(BuildError, match=r"^scx_rusty needs .*apt-get install libelf-dev \("):
+        scx_schedulers.build_crate("scx_rusty", tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_help_says_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
