@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ import psutil
 import pytest
 
 from benchgate.base import snapshots
+from benchgate.base.errors import BootError, HostError
 from benchgate.base.mix_runs import Mix, Part
 from benchgate.base.runs import Ending
 from benchgate.base.snapshots import FORK, StartKind
@@ -243,6 +245,53 @@ def test_a_fork_with_a_disk_ends_on_a_signal(tmp_path: Path, forks: Templates) -
         at_disk(guest, "write -P 0x11")
         os.kill(guest.child.pid, signal.SIGTERM)
         assert guest.child.wait(100)
+
+
+@pytest.fixture
+def little(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 4 MiB."""
+    place = tmp_path / "little"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(place)]
+    if os.geteuid() or subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("this needs a user who may mount a tmpfs")
+    yield place
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+def leave(place: Path, kib: int) -> None:
+    (place / "fill").unlink(missing_ok=True)
+    there = os.statvfs(place)
+    (place / "fill").write_bytes(bytes(there.f_bavail * there.f_frsize - (kib << 10)))
+
+
+def test_a_full_disk_loses_a_fork_and_says_so(
+    tmp_path: Path, forks: Templates, little: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where QEMU keeps what guests write: while a guest writes, and when a fork is made."""
+    full = {
+        300: r"QEMU cannot keep what .*: No space left.*; free space in \$TMPDIR",
+        8: r"fork did not begin: .* cannot be made again: No space left.*; free disk space there",
+    }
+    with MixBooter(Options(clock="insn", start=StartKind.WARM), print) as lab:
+
+        def run_of(name: str, fork: Fork | None) -> Ending:
+            (tmp_path / name).mkdir()
+            request = lab.request(mix_of(disk=True), tmp_path / name)
+            return execute(request, fork=fork).ending
+
+        assert run_of("alone", None) is Ending.DONE
+        monkeypatch.setenv("TMPDIR", str(little))
+        assert run_of("first", forks.fork) is Ending.DONE
+        for kib, said in full.items():
+            leave(little, kib)
+            with pytest.raises((BootError, HostError), match=said):
+                run_of(f"full{kib}", forks.fork)
+        (little / "fill").unlink()
+        assert run_of("last", forks.fork) is Ending.DONE
+    for name in ("first", "last"):
+        require_equal(tmp_path / "alone", tmp_path / name)
+        assert (tmp_path / name / forked.FILE).exists()
 
 
 # ---- what is typed
