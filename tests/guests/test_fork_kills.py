@@ -40,7 +40,7 @@ from tests.guests.test_fork_users import mix_of
 
 with MixBooter(Options(clock="insn", start=FORK), print) as lab:
     for seed in count(1):
-        folder = Path("reports", "runs", "mixes", "runs", str(seed)).absolute()
+        folder = Path("reports", "runs", "mixes", "runs", str(seed))
         folder.mkdir(parents=True)
         assert lab.run(mix_of(disk=True), folder, seed=seed).reason == ""
 """
