@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
+import psutil
 import pytest
 
 from benchgate.fleet import doubles
 from benchgate.run import forked
 from tests import fleetkit
 from tests.fleetkit import assert_verified, assert_whole
+from tests.machines import PATIENCE_S, wait_until
 from tests.twosessions import WHO, differences
 
 
@@ -58,6 +61,26 @@ def test_a_warm_row_of_a_fleet_repeats_to_the_digit(tmp_path: Path, words: tuple
     assert {run: doubles.first_difference(theirs[run], ours[run]) for run in ours} == dict.fromkeys(ours, "")
     who = [json.loads(path.read_text())["worker"] for path in sorted(made.folder.glob(f"runs/*/{WHO}"))]
     assert {who[0], who[1]} == {"left", "right"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_worker_that_forks_is_killed_and_the_other_makes_its_runs(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    """Its template and its forks die with it, and no run is lost."""
+    fleetkit.require()
+    with fleetkit.fleet(tmp_path) as fleet:
+        fleet.scheduler()
+        workers = fleet.workers(left="good", right="good")
+        made = fleet.session("--fleet", fleet.address, "--start", "fork", system="kernel:start=warm")
+        left = psutil.Process(workers["left"].process.pid)
+        assert wait_until(lambda: any("qemu" in one.name() for one in left.children(recursive=True)))
+        started = left.children(recursive=True)
+        workers["left"].signal(number)
+        _, alive = psutil.wait_procs(started, timeout=PATIENCE_S)
+        assert not alive
+        assert_whole(made)
 
 
 def without_memory(files: dict[str, bytes]) -> dict[str, bytes]:

@@ -61,7 +61,7 @@ def private_kib(folder: Path) -> int | None:
 
 def request_text(rules: str, mark: str, folder: Path, *more: str) -> str:
     """What is asked after the first word. `rules`: a seed, with `more` lines (c/forks/forks.h)."""
-    return "\0".join((f"{rules} {mark} {{numbers}} {folder}", *more))
+    return "\0".join((f"{rules} {mark} {{numbers}} {folder.absolute()}", *more))
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from benchgate.base import exploration, process, snapshots
 from benchgate.base.cells import Lane
 from benchgate.base.conversation import TypedRecord
-from benchgate.base.errors import BootError
+from benchgate.base.errors import BootError, HostError
 from benchgate.base.files import write_json
 from benchgate.base.interrupts import held
 from benchgate.base.jsonfields import as_json
@@ -175,7 +175,15 @@ class RunningGuest:
             self.memory.note(moment)
 
     def beat(self, on_phase: OnPhase, suspect: str) -> None:
-        """Is called at least once a second. `suspect` is a line after which nothing was printed for long."""
+        """Is called at least once a second. `suspect` is a line after which nothing was printed for long.
+        HostError if QEMU has stopped the guest, which would wait for ever."""
+        self.qmp.drain(0)
+        if self.qmp.stopped_by_disk:
+            raise HostError(
+                "the guest was stopped because QEMU cannot keep what it writes to its disk: "
+                f"{self.qmp.stopped_by_disk}; free space in $TMPDIR (without it in /var/tmp), or set it to "
+                "another folder"
+            )
         silent = f"it prints nothing after `{suspect}`, which looks like a panic; waiting for more"
         on_phase(silent if suspect else RUNNING if self.is_ready else BOOTING)
         if self.memory is not None:

@@ -46,6 +46,8 @@ class Qmp:
         self._asked = 0
         self._has_ended = False
         self._guest_ends: list[str] = []
+        self.stopped_by_disk = ""
+        """Why QEMU stopped the guest for good when it wrote to a disk; empty if it said nothing of it."""
 
     def __enter__(self) -> Self:
         return self
@@ -92,7 +94,7 @@ class Qmp:
         return tuple(self._guest_ends)
 
     def drain(self, seconds: float) -> bool:
-        """Reads QEMU's last messages (its SHUTDOWN event). Sends nothing. False if more may come."""
+        """Reads what QEMU says by itself, such as its SHUTDOWN event. Sends nothing. False: more may come."""
         deadline = time.monotonic() + seconds
         try:
             while not self._has_ended:
@@ -169,9 +171,12 @@ class Qmp:
             self._unread += piece
 
     def _note(self, message: Mapping[str, Any]) -> None:
-        data = message.get("data")
-        if message.get("event") in ("SHUTDOWN", "RESET") and isinstance(data, dict) and data.get("guest"):
-            self._guest_ends.append(str(data.get("reason")))
+        event, data = message.get("event"), message.get("data")
+        about = data if isinstance(data, dict) else {}
+        if event in ("SHUTDOWN", "RESET") and about.get("guest"):
+            self._guest_ends.append(str(about.get("reason")))
+        if event == "BLOCK_IO_ERROR" and about.get("action") == "stop":
+            self.stopped_by_disk = one_line(str(about.get("reason")), 200)
 
     def _record(self, direction: str, message: Mapping[str, object]) -> None:
         line = json.dumps({"t_ns": time.monotonic_ns(), direction: message}) + "\n"

@@ -55,7 +55,7 @@ def why_not(spec: BootSpec, folder: Path) -> str:
         return "it does not start from a snapshot"
     if spec.kept_memory or spec.counts_memory:
         return "its memory is examined"
-    if any(len(os.fsencode(path)) > _LONGEST_PATH for path in (folder, spec.start.folder)):
+    if any(len(os.fsencode(path)) > _LONGEST_PATH for path in (folder.absolute(), spec.start.folder)):
         return f"the path of its folder, or of its snapshot, has more than {_LONGEST_PATH} bytes"
     return ""
 

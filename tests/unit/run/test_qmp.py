@@ -355,3 +355,14 @@ def test_a_message_is_recorded_whole_before_an_interrupt_is_raised(
         with pytest.raises(KeyboardInterrupt, match="in a callback"):
             qmp.execute("stop", seconds=PATIENCE_S)
     assert heard == ["begun", "whole"]
+
+
+@pytest.mark.parametrize(("action", "said"), [("stop", "No space left on device"), ("report", "")])
+def test_a_guest_that_was_stopped_because_of_its_disk_is_known(
+    session: Session, action: str, said: str
+) -> None:
+    event = {"device": "disk0", "nospace": True, "reason": "No space left on device", "action": action}
+    with session.open() as qmp:
+        session.servers[0].send({"event": "BLOCK_IO_ERROR", "data": event})
+        assert not qmp.drain(0)
+        assert qmp.stopped_by_disk == said

@@ -13,6 +13,7 @@ from benchgate.base.runs import BootSpec, Deadlines, Uses
 from benchgate.base.snapshots import GuestSnapshot, SnapshotRecord
 from benchgate.base.system.machines import MemoryRange
 from benchgate.base.system.qemu import Qemu
+from benchgate.run.forked import request_text
 from benchgate.run.templates import key_of, request_of, template_spec, why_not
 
 ONE, OTHER = Path("/s/runs/1"), Path("/s/runs/22")
@@ -144,3 +145,9 @@ def test_a_run_whose_folder_has_a_very_long_path_starts_by_itself(length: int, i
     assert bool(why_not(spec(), Path("/" + "x" * (length - 1)))) is is_refused
     of_snapshot = replace(spec(), start=GuestSnapshot(Path("/" + "x" * (length - 1)), BOOT))
     assert bool(why_not(of_snapshot, ONE)) is is_refused
+
+
+def test_a_request_names_the_whole_path_of_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A study of mixes has its folder below the working directory; a template knows whole paths only."""
+    monkeypatch.chdir("/")
+    assert request_text("7", MARK, Path("tmp/run")).partition("\0")[0].endswith(" /tmp/run")

@@ -6,6 +6,8 @@ missing CPUs, windows that contradict the workers' own times, and counters that 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from benchgate.base.cells import Cell, Lane
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import RawRun, WorkerReport
@@ -84,10 +86,8 @@ def _cpus_of(run: RawRun, worker: int, workers: int) -> set[int]:
 def check_window(transcript: Transcript) -> None:
     """The work window must follow from the workers' own times, and the total window must enclose it."""
     for report in transcript.reports:
-        if report.end < report.start or (report.end == report.start and not _is_idle(report)):
-            raise VerifyError(
-                f"worker {report.id} ended at {report.end}, not after its start at {report.start}"
-            )
+        if report.end < report.start:
+            raise _not_after(report)
         if report.start < transcript.total_start or report.end > transcript.total_end:
             raise VerifyError(f"worker {report.id} ran outside the total window")
     first = min(report.start for report in transcript.reports)
@@ -99,12 +99,25 @@ def check_window(transcript: Transcript) -> None:
         )
 
 
-def _is_idle(report: WorkerReport) -> bool:
-    """A worker without work may start and end in one clock tick: its share is empty, or all that it counted
-    is 0. The oracle checks that it should have none."""
+def check_took_time(transcript: Transcript, workload: Workload) -> None:
+    """A worker that did something did not start and end in one tick, where no marks tell how long it took."""
+    counted = {metric.of for metric in workload.metrics.values()}
+    for report in transcript.reports:
+        if report.end == report.start and not _is_idle(report, counted):
+            raise _not_after(report)
+
+
+def _not_after(report: WorkerReport) -> VerifyError:
+    return VerifyError(f"worker {report.id} ended at {report.end}, not after its start at {report.start}")
+
+
+def _is_idle(report: WorkerReport, counted: Collection[str]) -> bool:
+    """Its share is empty, or all that it counted is 0: of what the metrics count, else of all values. The
+    oracle checks that it should have none."""
     values = report.values
     is_empty = "lo" in values and values["lo"] == values.get("hi")
-    return is_empty or (bool(values) and not any(values.values()))
+    counts = [values[name] for name in values if name in counted] or list(values.values())
+    return is_empty or (bool(counts) and not any(counts))
 
 
 def check_books(transcript: Transcript) -> None:

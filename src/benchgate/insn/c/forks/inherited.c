@@ -55,6 +55,14 @@ static const char *refuse(const struct one *o, const char *why) {
     return problem;
 }
 
+static const char *fail(const struct one *o, const char *what) {
+    const char *next = errno == ENOSPC || errno == EDQUOT ? "; free disk space there" : "";
+    const char *reason = strerrordesc_np(errno); // unlike strerror it takes no lock
+    char why[200];
+    snprintf(why, sizeof why, "%s: %s%s", what, reason ? reason : "the host refuses it", next);
+    return refuse(o, why);
+}
+
 static const char *look_at_pipe(struct one *o) {
     int bytes = 0;
     o->kind = (o->flags & O_ACCMODE) == O_WRONLY ? PIPE_IN : PIPE_OUT;
@@ -225,7 +233,7 @@ const char *inherited_replace(const struct inherited_given *given) {
             return "a descriptor cannot take its place";
     for (unsigned i = 0; i < used; i++)
         if (!replace(&all[i]))
-            return refuse(&all[i], "cannot be made again");
+            return fail(&all[i], "cannot be made again");
     return NULL;
 }
 
@@ -239,7 +247,7 @@ const char *inherited_move(const char *from, const char *folder) {
         // Not to append, so that sendfile works.
         int fresh = open(path, O_CREAT | O_TRUNC | O_CLOEXEC | (o->flags & O_ACCMODE), 0644);
         if (fresh < 0 || !copy(o->path, fresh, o->count) || !place(fresh, o->number))
-            return refuse(o, "cannot be written in the folder of the new run");
+            return fail(o, "cannot be written in the folder of the new run");
     }
     return NULL;
 }

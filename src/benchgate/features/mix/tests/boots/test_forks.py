@@ -6,19 +6,24 @@ import contextlib
 import os
 import re
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from benchgate.base import snapshots
+from benchgate.base.errors import BootError, HostError
+from benchgate.base.runs import Ending
 from benchgate.base.snapshots import FORK, StartKind
 from benchgate.features.mix.guest.mix_runs import Mix, Part
 from benchgate.features.mix.session.booter import MixBooter
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
 from benchgate.run import forked
+from benchgate.run.attempt import execute
 from benchgate.run.console import ConsoleLimits
+from benchgate.run.forked import Fork
 from benchgate.run.guest import RunningGuest, started
 from benchgate.run.templates import Templates
 from tests.guests.test_forks import forks, require_equal
@@ -120,3 +125,50 @@ def test_a_fork_with_a_disk_ends_on_a_signal(tmp_path: Path, forks: Templates) -
         at_disk(guest, "write -P 0x11")
         os.kill(guest.child.pid, signal.SIGTERM)
         assert guest.child.wait(100)
+
+
+@pytest.fixture
+def little(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 4 MiB."""
+    place = tmp_path / "little"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(place)]
+    if os.geteuid() or subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("this needs a user who may mount a tmpfs")
+    yield place
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+def leave(place: Path, kib: int) -> None:
+    (place / "fill").unlink(missing_ok=True)
+    there = os.statvfs(place)
+    (place / "fill").write_bytes(bytes(there.f_bavail * there.f_frsize - (kib << 10)))
+
+
+def test_a_full_disk_loses_a_fork_and_says_so(
+    tmp_path: Path, forks: Templates, little: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where QEMU keeps what guests write: while a guest writes, and when a fork is made."""
+    full = {
+        300: r"QEMU cannot keep what .*: No space left.*; free space in \$TMPDIR",
+        8: r"fork did not begin: .* cannot be made again: No space left.*; free disk space there",
+    }
+    with MixBooter(Options(clock="insn", start=StartKind.WARM), print) as lab:
+
+        def run_of(name: str, fork: Fork | None) -> Ending:
+            (tmp_path / name).mkdir()
+            request = lab.request(mix_of(disk=True), tmp_path / name)
+            return execute(request, fork=fork).ending
+
+        assert run_of("alone", None) is Ending.DONE
+        monkeypatch.setenv("TMPDIR", str(little))
+        assert run_of("first", forks.fork) is Ending.DONE
+        for kib, said in full.items():
+            leave(little, kib)
+            with pytest.raises((BootError, HostError), match=said):
+                run_of(f"full{kib}", forks.fork)
+        (little / "fill").unlink()
+        assert run_of("last", forks.fork) is Ending.DONE
+    for name in ("first", "last"):
+        require_equal(tmp_path / "alone", tmp_path / name)
+        assert (tmp_path / name / forked.FILE).exists()
