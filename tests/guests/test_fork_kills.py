@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -29,28 +30,10 @@ import pytest
 def test_every_run_is_right(cell):
     cell.require_verified()
 """
-MIXES = """
-import sys
-from itertools import count
-from pathlib import Path
-from benchgate.base.snapshots import FORK
-from benchgate.plan.options import Options
-from benchgate.session.mix_study.booter import MixBooter
-from tests.guests.test_fork_users import mix_of
-
-with MixBooter(Options(clock="insn", start=FORK), print) as lab:
-    for seed in count(1):
-        folder = Path("reports", "runs", "mixes", "runs", str(seed))
-        folder.mkdir(parents=True)
-        assert lab.run(mix_of(disk=True), folder, seed=seed).reason == ""
-"""
-KINDS = {
-    "session": (
-        *("-m", "pytest", "-p", "no:cacheprovider", "test_row.py", "--clock=insn", "--start=fork"),
-        *("--smp=2", "--runs=25", "--reports=reports"),
-    ),
-    "mixes": ("-c", MIXES),
-}
+SESSION = (
+    *("-m", "pytest", "-p", "no:cacheprovider", "test_row.py", "--clock=insn", "--start=fork"),
+    *("--smp=2", "--runs=25", "--reports=reports"),
+)
 
 
 def living(place: Path) -> list[int]:
@@ -75,37 +58,42 @@ def whole(place: Path) -> int:
     return sum(raw.ending is Ending.DONE and is_fork(raw.folder) for raw in runs_of(place))
 
 
-def started(place: Path, kind: str) -> subprocess.Popen[bytes]:
+def started(place: Path, words: Sequence[str]) -> subprocess.Popen[bytes]:
     own = {"TMPDIR": str(place / "tmp"), "PYTHONPATH": str(REPO), "XDG_RUNTIME_DIR": str(place / "tmp")}
     with (place / "said").open("wb") as out:
         return subprocess.Popen(
-            [sys.executable, *KINDS[kind]], cwd=place, env={**os.environ, **own}, stdout=out, stderr=out
+            [sys.executable, *words], cwd=place, env={**os.environ, **own}, stdout=out, stderr=out
         )
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_session_that_is_killed_leaves_nothing_but_its_runs(
-    kind: str, number: signal.Signals, tmp_path: Path
-) -> None:
-    (tmp_path / "tmp").mkdir()
-    light_tern(tmp_path)
-    (tmp_path / "test_row.py").write_text(TEST)
-    chance = random.Random(f"{kind} {number}")
+def killed(place: Path, words: Sequence[str], number: signal.Signals) -> str:
+    """What a Python with these words said, of which nothing is left but its runs."""
+    (place / "tmp").mkdir()
+    chance = random.Random(f"{words[0]} {number}")
     least = chance.randrange(1, 6)
-    with started(tmp_path, kind) as session:
+    with started(place, words) as session:
         try:
-            assert wait_until(lambda: whole(tmp_path) >= least or session.poll() is not None)
+            assert wait_until(lambda: whole(place) >= least or session.poll() is not None)
             time.sleep(chance.uniform(0, 0.3))
-            assert any("qemu-system" in name_of(pid) for pid in living(tmp_path / "tmp"))
+            assert any("qemu-system" in name_of(pid) for pid in living(place / "tmp"))
         finally:
             session.send_signal(number)
             session.wait()
-    assert wait_until(lambda: living(tmp_path / "tmp") == []), living(tmp_path / "tmp")
-    assert whole(tmp_path) >= least
-    assert {raw.ending for raw in runs_of(tmp_path)} <= {Ending.DONE, Ending.INTERRUPTED}
+    assert wait_until(lambda: living(place / "tmp") == []), living(place / "tmp")
+    assert whole(place) >= least
+    assert {raw.ending for raw in runs_of(place)} <= {Ending.DONE, Ending.INTERRUPTED}
     collect_temporaries()
-    assert kind == "mixes" or "Traceback" not in (tmp_path / "said").read_text()
+    return (place / "said").read_text()
+
+
+NUMBERS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_session_that_is_killed_leaves_nothing_but_its_runs(number: signal.Signals, tmp_path: Path) -> None:
+    light_tern(tmp_path)
+    (tmp_path / "test_row.py").write_text(TEST)
+    assert "Traceback" not in killed(tmp_path, SESSION, number)
 
 
 def name_of(pid: int) -> str:
