@@ -32,6 +32,7 @@ from benchgate.base.workload.witness import (
     HARNESS_BOOT_CPU,
     HARNESS_BYTE,
     HARNESS_CPU,
+    HARNESS_HISTOGRAM,
     LINE,
     OF_WORKERS,
     OUTSIDE,
@@ -161,6 +162,7 @@ class RunNames:
         cpus, printed = self.found.run.cell.cpus, len(self.files.console)
         counts = self.files.clock.counts
         own = HARNESS + HARNESS_CPU * cpus + HARNESS_BYTE * printed
+        own += HARNESS_HISTOGRAM * len(self.found.histograms) * len(self.found.workers)
         if counts and counts.whole and counts.whole.begin == 0 and self.files.start is None:
             own += HARNESS_BOOT + HARNESS_BOOT_CPU * cpus
         return max(0, more - own)

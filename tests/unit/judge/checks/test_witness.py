@@ -22,6 +22,7 @@ from benchgate.base.workload.witness import (
     HARNESS_BOOT_CPU,
     HARNESS_BYTE,
     HARNESS_CPU,
+    HARNESS_HISTOGRAM,
     Claim,
 )
 from benchgate.base.workload.workloads import Workload
@@ -301,10 +302,11 @@ def test_a_histogram_contains_what_the_machine_saw(
                 run.seen()
 
 
-def around(work: int, outside: int, begin: int = 0, *, boots: bool = True) -> Counts:
-    """Programs executed so many instructions in the work and outside of it, but for those of the harness."""
+def around(work: int, outside: int, begin: int = 0, *, boots: bool = True, histograms: int = 1) -> Counts:
+    """Programs executed so many instructions in the work and outside of it, but for those of the harness.
+    `histograms`: of each of both workers."""
     boot = HARNESS_BOOT + HARNESS_BOOT_CPU * 2 if begin == 0 and boots else 0
-    own = boot + HARNESS + HARNESS_CPU * 2 + HARNESS_BYTE * len(CONSOLE)
+    own = boot + HARNESS + HARNESS_CPU * 2 + HARNESS_BYTE * len(CONSOLE) + HARNESS_HISTOGRAM * 2 * histograms
     cpu = CountedCpu(MappingProxyType({"programs": work, "syscalls": 10}), MappingProxyType({1: 10}))
     whole = CountedCpu(MappingProxyType({"programs": work + outside + own}))
     span = CountedSpan(1000, 2000, (cpu,))
@@ -328,6 +330,16 @@ def test_what_is_done_before_and_after_the_work_has_a_bound_of_its_own(
     run.seen(counts=around(1_000_000, most, begin, boots=boots))
     with pytest.raises(VerifyError, match=r"`outside <= .* does not hold: .*outside [\d,]+1"):
         run.seen(counts=around(1_000_000, most + 1, begin, boots=boots))
+
+
+def test_each_histogram_that_is_printed_is_looked_at_whole(tmp_path: Path) -> None:
+    """Eight workers with three histograms each had no room for their own work."""
+    run = Run(OWN, tmp_path)
+    run.files.__dict__["console"] = CONSOLE
+    run.found = replace(run.found, histograms=dict.fromkeys(("latency", "request", "rps"), run.histogram))
+    run.seen(counts=around(1_000_000, 5_000, histograms=3))
+    with pytest.raises(VerifyError, match=r"`outside <= .* does not hold: .*outside [\d,]+1"):
+        run.seen(counts=around(1_000_000, 5_001, histograms=3))
 
 
 @pytest.mark.parametrize("lines", [LINE, OWN])
