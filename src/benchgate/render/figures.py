@@ -7,7 +7,7 @@ reports do not show two values. A broken or oversubscribed arm has no speedup. D
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from benchgate.base import grouped
@@ -309,3 +309,16 @@ def _verdicts(view: SessionView, key: SeriesKey, row: str, cpus: int) -> tuple[V
         and [verdict.system, verdict.workload, verdict.params, verdict.mode] == wanted
         and verdict.cpus == cpus
     )
+
+
+def scaling_gate(verdicts: Iterable[Verdict], series: ArmSeries, cpus: int) -> Verdict | None:
+    """Of the verdicts of a row: the gate on how another metric than the windows scales, decided or not. Where
+    each CPU has work of its own, the window does not get shorter, and says nothing."""
+    place = (series.system, cpus, series.lane)
+    mine = (verdict for verdict in verdicts if (verdict.system, verdict.cpus, verdict.lane) == place)
+    return next((verdict for verdict in mine if _is_scaling(verdict)), None)
+
+
+def _is_scaling(verdict: Verdict) -> bool:
+    is_of_row = verdict.base_cpus is not None and verdict.base_system is None and not verdict.parameter
+    return is_of_row and verdict.metric not in WINDOWS

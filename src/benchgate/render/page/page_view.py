@@ -13,8 +13,7 @@ from benchgate.base import grouped
 from benchgate.base.cells import Cell, Mode, Params
 from benchgate.base.gates import VERIFIED, Verdict, Word
 from benchgate.base.text import rooted
-from benchgate.base.workload.metrics import WINDOWS
-from benchgate.render.figures import ArmFigures, ArmSeries, SeriesKey, series_of
+from benchgate.render.figures import ArmFigures, ArmSeries, SeriesKey, scaling_gate, series_of
 from benchgate.render.metrics import MetricFigures, metrics_of
 from benchgate.render.view import WORST_FIRST, SessionView
 
@@ -97,24 +96,12 @@ class PageRow:
         return min(words, key=WORST_FIRST.index, default=None)
 
     def scaled(self, series: ArmSeries, cpus: int) -> Verdict | None:
-        """The gate on how another metric than the windows scales, decided or not: where each CPU has work of
-        its own, the window does not get shorter, and says nothing."""
-        mine = (
-            verdict
-            for verdict in self.thresholds
-            if (verdict.system, verdict.cpus, verdict.lane) == (series.system, cpus, series.lane)
-        )
-        return next((verdict for verdict in mine if _is_scaling(verdict)), None)
+        return scaling_gate(self.thresholds, series, cpus)
 
     @property
     def is_control(self) -> bool:
         """Whether all thresholds are those of negative controls."""
         return bool(self.thresholds) and all(threshold.gate == "control" for threshold in self.thresholds)
-
-
-def _is_scaling(verdict: Verdict) -> bool:
-    is_of_row = verdict.base_cpus is not None and verdict.base_system is None and not verdict.parameter
-    return is_of_row and verdict.metric not in WINDOWS
 
 
 def _rows(view: SessionView, every: Sequence[ArmSeries]) -> tuple[PageRow, ...]:

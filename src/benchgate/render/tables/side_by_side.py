@@ -18,7 +18,7 @@ from benchgate.base.gates import Word
 from benchgate.base.statistics.stats import Interval
 from benchgate.base.text import visible
 from benchgate.render.escape import markdown
-from benchgate.render.figures import ArmFigures, ArmSeries, Speedup, series_of
+from benchgate.render.figures import ArmFigures, ArmSeries, Speedup, scaling_gate, series_of
 from benchgate.render.tables import columns, units
 from benchgate.render.view import SessionView
 
@@ -71,8 +71,7 @@ def _table(view: SessionView) -> _Table | None:
     lanes = {series.place: series.lane for group in shared for series in group}
     places = sorted(lanes, key=lambda place: _ORDER.index(lanes[place]) if view.clocks else 0)
     names = tuple(place + _role(view, lanes[place]) for place in places)
-    is_full = view.clocks is not None
-    rows = tuple(_row(group, window, places, is_full=is_full) for group in shared for window in Window)
+    rows = tuple(_row(view, group, window, places) for group in shared for window in Window)
     return _Table(("workload", "window", *names), rows, _unresolved(shared))
 
 
@@ -117,17 +116,17 @@ def _role(view: SessionView, lane: Lane) -> str:
 
 
 def _row(
-    group: Sequence[ArmSeries], window: Window, places: Sequence[str], *, is_full: bool
+    view: SessionView, group: Sequence[ArmSeries], window: Window, places: Sequence[str]
 ) -> tuple[str, ...]:
     of = {series.place: series for series in group}
-    cells = (_cell(of[place], window, is_full=is_full) if place in of else "-" for place in places)
+    cells = (_cell(view, of[place], window) if place in of else "-" for place in places)
     return (group[0].label, window, *cells)
 
 
-def _cell(series: ArmSeries, window: Window, *, is_full: bool) -> str:
+def _cell(view: SessionView, series: ArmSeries, window: Window) -> str:
     """`smp1 637.7 ms; smp2 1.92x; smp4 3.60x`; in full `smp2 1.92x [1.90, 1.94] PASS`."""
     base = series.arms[0]
-    return "; ".join([f"{base.name} {_median(base, window)}", *_ratios(series, window, is_full=is_full)])
+    return "; ".join([f"{base.name} {_median(base, window)}", *_ratios(view, series, window)])
 
 
 def _median(arm: ArmFigures, window: Window) -> str:
@@ -137,10 +136,12 @@ def _median(arm: ArmFigures, window: Window) -> str:
     return units.shown(spread.median, arm.unit)
 
 
-def _ratios(series: ArmSeries, window: Window, *, is_full: bool) -> list[str]:
+def _ratios(view: SessionView, series: ArmSeries, window: Window) -> list[str]:
+    row, is_full = (series.workload, series.params, series.mode), view.clocks is not None
+    gates = [one for one in view.shown_verdicts if (one.workload, one.params, one.mode) == row]
     ratios = []
     for arm in series.arms[1:]:
-        seen = arm.speedups.get(window)
+        seen = None if scaling_gate(gates, series, arm.cpus) else arm.speedups.get(window)
         broken = arm.is_broken or (seen is not None and seen.word == Word.INVALID)
         ratios.append(f"{arm.name} {'INVALID' if broken else _ratio(seen, is_full=is_full)}")
     return ratios

@@ -48,6 +48,23 @@ def test_a_ratio_never_mixes_two_lanes() -> None:
     assert "0.66x" not in shown
 
 
+def test_where_a_gate_asks_how_a_rate_scales_the_window_has_no_ratio() -> None:
+    """Each CPU has work of its own. A gate of the other system, or on the window, changes nothing."""
+    given = both()
+    asked = replace(
+        next(iter(scaled_view().verdicts)), id="rate", metric="rate", system="linux", lane=Lane.TCG, cpus=2
+    )
+    for verdict, shown in (
+        (asked, "smp1 200.0 ms; smp2 -"),
+        (replace(asked, system="native"), "smp1 200.0 ms; smp2 2.00x"),
+        (replace(asked, metric="work"), "smp1 200.0 ms; smp2 1.93x"),  # that of the gate
+    ):
+        lines = side_by_side.text(replace(given, verdicts=(verdict,)), 120)
+        (work,) = (line for line in lines if line.startswith("primes") and "  work  " in line)
+        assert shown in work
+        assert work.endswith("smp1 66.00 ms; smp2 1.50x")
+
+
 def test_one_system_has_no_side_by_side_table() -> None:
     assert side_by_side.text(scaled_view(), 120) == []
     assert side_by_side.lines_of_markdown(scaled_view()) == []
