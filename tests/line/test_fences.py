@@ -186,7 +186,8 @@ def problem(words: list[str]) -> str:
         case ["./run", name, *_] | ["nox", "-s", name, *_]:
             return "" if name in sessions() else "no such session"
         case ["python", "-m", module, *_]:
-            return "" if (REPO / f"{module.replace('.', '/')}.py").is_file() else "no such module"
+            file = f"{module.replace('.', '/')}.py"
+            return "" if any((REPO / at / file).is_file() for at in ("", "src")) else "no such module"
         case ["pytest", *rest]:
             paths = [word.partition("::")[0] for word in rest if word.startswith("tests/")]
             return "" if all((REPO / path).exists() for path in paths) else "no such test"

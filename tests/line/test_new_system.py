@@ -61,7 +61,8 @@ def test_a_kernel_with_a_prompt(kernel: Path, tmp_path: Path, capsys: pytest.Cap
 def test_a_kernel_that_prints_backspaces_and_nothing_of_its_cpus(
     kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The clock shows that its CPUs came up: that is filled in, and tried."""
+    """The clock shows that its CPUs came up: that is filled in, and tried. A line with backspaces, which a
+    terminal shows differently, is no pattern."""
     out = tmp_path / "mine.yaml"
     words = "countdown=shown online=unsaid"
     assert new_system(kernel, out, "--append", words, "--send", "primes {workers} 20000") == 0
@@ -72,7 +73,7 @@ def test_a_kernel_that_prints_backspaces_and_nothing_of_its_cpus(
     assert "speedup(cpus=2" in said.out
     system = systemfile.load(out)
     assert system.console.by_clock
-    assert system.console.ready == "^talker: any key stops it:  2 \b\b\b 1 \b\b\b 0 $"
+    assert system.console.ready == "^talker: boots$"
 
 
 def test_a_kernel_that_brings_up_one_cpu_gets_no_speedup(

@@ -86,15 +86,15 @@ def test_the_plan_has_both_rows_in_one_sweep(weak: Rig) -> None:
     [
         (
             'weak(cpus=2, grows="split", at_least=0.9)',
-            "mark weak: grows='split' is no parameter of workload *",
+            "*mark weak: grows='split' is no parameter of workload *",
         ),
         (
             'weak(cpus=2, grows="nosuch", at_least=0.9)',
-            "mark weak: grows='nosuch' is no parameter of *has hi",
+            "*mark weak: grows='nosuch' is no parameter of *has hi",
         ),
-        ("weak(cpus=3, base=2, at_least=0.9)", "mark weak: cpus=3 is no multiple of base=2"),
-        ("weak(cpus=2, grows=2, at_least=0.9)", "mark weak: grows=2 is not a word*"),
-        ("weak(cpus=2, at_least=0.4)", "weak: at_least=0.4 decides nothing: *"),
+        ("weak(cpus=3, base=2, at_least=0.9)", "*mark weak: cpus=3 is no multiple of base=2"),
+        ("weak(cpus=2, grows=2, at_least=0.9)", "*mark weak: grows=2 is not a word*"),
+        ("weak(cpus=2, at_least=0.4)", "*weak: at_least=0.4 decides nothing: *"),
     ],
 )
 def test_a_mark_that_cannot_be_meant_is_refused(rig: Rig, mark: str, message: str) -> None:

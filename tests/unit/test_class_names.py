@@ -16,9 +16,9 @@ NOUNS = {"Seed", "Speed"}
 
 def sources() -> dict[str, str]:
     """The source of every module, by its path in the package."""
-    return {
-        str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in sorted(ROOT.rglob("*.py"))
-    }
+    paths = [path.relative_to(ROOT) for path in sorted(ROOT.rglob("*.py"))]
+    shipped = [path for path in paths if not {"tests", "tools"} & {*path.parts}]
+    return {str(path): (ROOT / path).read_text(encoding="utf-8") for path in shipped}
 
 
 def classes(modules: Mapping[str, str]) -> dict[str, list[str]]:

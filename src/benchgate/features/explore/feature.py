@@ -1,4 +1,7 @@
-"""What the core is told of explorations (hooks.py)."""
+"""What the core is told of explorations.
+
+Data only (hooks.py): does not fail.
+"""
 
 from benchgate.hooks import Command, Feature
 

@@ -1,4 +1,7 @@
-"""What the core is told of mixes (hooks.py)."""
+"""What the core is told of mixes.
+
+Data only (hooks.py): does not fail.
+"""
 
 from benchgate.hooks import Command, Feature, PlainMark
 

@@ -1,4 +1,7 @@
-"""The fixture of the mark `isolation`. The solver behind it takes long to import: the first use does it."""
+"""The fixture of the mark `isolation`: gives an IsolationResult.
+
+The solver behind it takes long to import: the first use does it. Fails as `isolation_mark` does.
+"""
 
 from __future__ import annotations
 

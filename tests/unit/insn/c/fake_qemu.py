@@ -47,7 +47,7 @@ bool rehearsal_read(uint64_t address, void *into, size_t size, bool *is_there) {
 uint64_t clock_before(unsigned vcpu, uint64_t left) { return vcpu_times[vcpu] - left; }
 uint64_t clock_last_shown(void) { return shown; }
 uint64_t products[256];
-uint64_t counts_products(unsigned vcpu) { return products[vcpu]; }
+__attribute__((weak)) uint64_t counts_products(unsigned vcpu) { return products[vcpu]; }
 void journal_refuse(const char *format, ...) { puts(format); exit(98); }
 size_t journal_line(const char *format, ...) {
     size_t used = strlen(journal);
