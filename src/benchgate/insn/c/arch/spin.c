@@ -31,7 +31,9 @@ static struct spin judge(const struct arch *arch, const struct arch_insn *insns,
     }
     if (began_with & changed)
         return (struct spin){0};
-    return (struct spin){clock ? SPIN_ON_CLOCK : loads ? SPIN_ON_MEMORY : SPIN_ON_NOTHING, left > 0 ? left : 1, count};
+    return (struct spin){.on = clock ? SPIN_ON_CLOCK : loads ? SPIN_ON_MEMORY : SPIN_ON_NOTHING,
+                         .counted = left > 0 ? left : 1,
+                         .instructions = count};
 }
 
 void spin_add(struct spin_trail *trail, uint64_t start, const struct arch_insn *insn) {
@@ -60,5 +62,5 @@ struct spin spin_closed(const struct arch *arch, struct spin_trail *trail) {
             return found;
         }
     }
-    return (struct spin){0};
+    return (struct spin){.begins_before = by < 0};
 }

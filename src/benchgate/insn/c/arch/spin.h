@@ -27,6 +27,7 @@ struct spin {
     // may come here without that jump.
     int counted;
     size_t instructions; // in one iteration
+    bool begins_before;  // the last instruction jumps back to before the trail: whether that loop waits is not known
 };
 
 void spin_add(struct spin_trail *trail, uint64_t start, const struct arch_insn *insn); // the one at `start`

@@ -58,6 +58,7 @@ uint64_t clock_own(unsigned vcpu); // the vCPU's time; the current block counts 
 uint64_t clock_before(unsigned vcpu, uint64_t left); // the same without the last `left` instructions of the block
 uint64_t clock_executed(unsigned vcpu);
 uint64_t clock_paused(unsigned vcpu); // time charged for `pause`
+uint64_t clock_idled(unsigned vcpu);  // instructions of loops that only wait
 uint64_t clock_skipped(unsigned vcpu);
 // Time in which it waited for memory, or was interrupted, and what its instructions took beyond 1 ns each.
 uint64_t clock_stalled(unsigned vcpu);

@@ -102,6 +102,11 @@ uint64_t clock_executed(unsigned c) {
 uint64_t clock_paused(unsigned c) {
     return counter_paused(c);
 }
+
+uint64_t clock_idled(unsigned c) {
+    return counter_idled(c);
+}
+
 uint64_t clock_skipped(unsigned c) {
     return clock_vcpus[c].skipped;
 }

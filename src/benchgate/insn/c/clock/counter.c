@@ -30,7 +30,7 @@ void counter_instrument(struct qemu_plugin_tb *tb, size_t instructions, struct s
         qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD, waited, spin.instructions);
     else if (spin.on == SPIN_ON_CLOCK)
         qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD, timed, 1);
-    if (spin.on)
+    if (spin.counted)
         qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD, idled,
                                                            (uint64_t)spin.counted);
     qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_trigger, QEMU_NO_REGS, QEMU_COND_GE, executed,

@@ -30,16 +30,28 @@ static struct blocks_tail tail_of(const struct qemu_plugin_tb *tb, size_t total)
     return tail;
 }
 
-// Finds the block before this one by its end address, because another vCPU may have translated it.
+// Finds the block before this one by its end address, because another vCPU may have translated it. The guest may come
+// to the same jump by a block that begins later, in the loop's middle: what it counts is then as before.
 struct spin blocks_spin(const struct blocks_tail *tail) {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     static struct spin_trail trails[1024];
+    static struct closed {
+        uint64_t end;
+        int counted;
+    } closed[1024];
     const size_t many = sizeof trails / sizeof trails[0];
+    struct closed *known = &closed[tail->end % many];
     pthread_mutex_lock(&mutex);
     struct spin_trail trail = trails[tail->begin % many];
     for (size_t i = 0; i < tail->count; i++)
         spin_add(&trail, tail->at[i], &tail->insns[i]);
     struct spin found = tail->count ? spin_closed(arch_guest, &trail) : (struct spin){0};
+    if (found.on) {
+        *known = (struct closed){tail->end, found.counted};
+    } else if (found.begins_before && known->end == tail->end) {
+        found.counted = known->counted;
+        trail.counted[trail.count - 1] = (int8_t)found.counted;
+    }
     trails[tail->end % many] = trail;
     pthread_mutex_unlock(&mutex);
     return found;

@@ -51,13 +51,13 @@ bool counts_spans_make(void) {
 
 // ---- moments
 
-// It never becomes less: a loop that waits is counted as a whole where it ends, and so may be counted before it is
-// executed.
-static uint64_t worked(unsigned c, uint64_t left) {
+// Of those that it has executed. It never becomes less: a loop that waits is counted as a whole where it ends, and so
+// may be counted before it is executed.
+static uint64_t worked(unsigned c, uint64_t executed) {
     static uint64_t most[LOCKSTEP_MAX];
-    uint64_t counted = clock_work(c).worked, done = counted > left ? counted - left : 0;
+    uint64_t idled = clock_idled(c), done = executed > idled ? executed - idled : 0;
     most[c] = done > most[c] ? done : most[c];
-    return most[c];
+    return most[c] < executed ? most[c] : executed;
 }
 
 // `vcpu` has counted `left` instructions that it has not executed yet.
@@ -71,7 +71,7 @@ static void take(struct moment *moment, unsigned vcpu, uint64_t left, bool is_pr
             at->values[i] = value;
         }
         at->values[COUNTS_INSTRUCTIONS] = clock_executed(c) - (c == vcpu ? left : 0);
-        at->values[COUNTS_WORKED] = worked(c, c == vcpu ? left : 0);
+        at->values[COUNTS_WORKED] = worked(c, at->values[COUNTS_INSTRUCTIONS]);
         at->values[COUNTS_PROGRAMS] -= c == vcpu && is_program ? left : 0;
         if (calls)
             at->calls = counts.made[c];

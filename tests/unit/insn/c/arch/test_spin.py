@@ -28,7 +28,12 @@ class Trail(ctypes.Structure):
 
 
 class Spin(ctypes.Structure):
-    _fields_ = (("on", ctypes.c_int), ("counted", ctypes.c_int), ("instructions", ctypes.c_size_t))
+    _fields_ = (
+        ("on", ctypes.c_int),
+        ("counted", ctypes.c_int),
+        ("instructions", ctypes.c_size_t),
+        ("begins_before", ctypes.c_bool),
+    )
 
 
 def build(folder: Path, change: tuple[str, str] | None = None) -> ctypes.CDLL:
@@ -234,3 +239,9 @@ def test_a_loop_in_a_loop_is_not_counted_twice(library: ctypes.CDLL) -> None:
     assert len(reads) <= sum(spin.counted for spin in spins[-len(reads) :]) < 2 * len(reads)
     alone = judged(library, f"{look} {again} {rest}", "arch_x86")  # the jump leaves what was seen before
     assert [(spin.instructions, spin.counted) for spin in alone if spin.on] == [(5, 5)]
+
+
+def test_a_jump_to_before_the_trail_says_so(library: ctypes.CDLL) -> None:
+    """mov (%rdi),%eax; test %eax,%eax; jne far back: whether that loop waits is not known here."""
+    for code, is_before in (("8b07 85c0 75c0", True), ("8b07 85c0 75fa", False), ("8b07 85c0 7504", False)):
+        assert judged(library, code, "arch_x86")[-1].begins_before == is_before

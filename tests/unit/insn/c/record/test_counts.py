@@ -28,10 +28,10 @@ from tests.unit.insn.c.fake_qemu import (
 )
 
 OWN = r"""
-uint64_t executed;
+uint64_t executed, idled;
 uint64_t clock_own(unsigned vcpu) { return 77; }
 uint64_t clock_executed(unsigned vcpu) { return executed; }
-struct clock_work clock_work(unsigned vcpu) { return (struct clock_work){0}; }
+uint64_t clock_idled(unsigned vcpu) { return idled; }
 """
 OBSERVE = """insn-observe 1
 text 0 0
@@ -219,6 +219,24 @@ def test_the_whole_run_begins_where_the_program_starts_last(library: Path, tmp_p
     whole = [line for line in seen.journal() if " whole " in line]
     assert whole[0] == "counting whole 77 900"
     assert "saw whole 0 programs 2" in whole
+
+
+@pytest.mark.parametrize(
+    ("moments", "worked"),
+    [(((100, 5), (180, 5)), "80"), (((100, 0), (180, 60)), "20"), (((3, 5), (83, 5)), "78")],
+)
+def test_no_cpu_works_more_than_it_executes(
+    library: Path, tmp_path: Path, moments: tuple[tuple[int, int], ...], worked: str
+) -> None:
+    """Instructions, and those of loops that wait, which may be counted before they are executed."""
+    seen = guest(library, tmp_path, OBSERVE)
+    counters = [ctypes.c_uint64.in_dll(seen.library, name) for name in ("executed", "idled")]
+    for kind, values in zip((WORK_BEGIN, WORK_END), moments, strict=True):
+        for counter, value in zip(counters, values, strict=True):
+            counter.value = value
+        seen.mark(kind, 100 + kind)
+    found = dict(line.split()[3:5] for line in seen.report("work") if line.startswith("saw work 0 "))
+    assert (found["instructions"], found["worked"]) == ("80", worked)
 
 
 IMUL = ("480fafc1", "486bc003", "4869c000010000", "48f7e1", "48f7e9", "490fafc1")
