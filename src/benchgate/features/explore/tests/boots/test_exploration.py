@@ -45,7 +45,7 @@ def test_primes(verdict):
 """
 
 
-@pytest.mark.parametrize("start", ["cold", "warm", "fork"])
+@pytest.mark.parametrize("start", ["cold", pytest.param("warm", marks=pytest.mark.long), "fork"])
 @pytest.mark.parametrize("crowds", [True, False])
 def test_badly_placed_threads_are_one_find_in_every_start(
     start: str,
