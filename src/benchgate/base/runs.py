@@ -272,8 +272,6 @@ class CpuWork:
     """Whether its workload may leave all CPUs idle, because it sleeps or waits for a device."""
     takes_turns: bool = False
     """Whether its workers share CPUs or make calls: how often they switch depends on the interleaving."""
-    unused: str = ""
-    """Why its workers ran on fewer CPUs than they should: the run is right, and slow."""
 
 
 _VERIFY_ONLY = object()

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from benchgate.base.cells import Lane, Window
 from benchgate.base.errors import VerifyError
-from benchgate.base.runs import CpuUse, WorkerReport
+from benchgate.base.runs import CpuUse, VerifiedRun, WorkerReport
 from benchgate.base.statistics.stats import Interval
 from benchgate.base.text import counted
 from benchgate.base.workload.metrics import SECOND_NS, time_text
@@ -192,14 +192,14 @@ def of_wire(
     return used, ""
 
 
-def badly_placed(files: RunFiles, transcript: Transcript, workload: Workload) -> str:
-    """On the instruction clock only: `crowded`."""
-    activity, marked = files.clock.activity, files.marked
-    if activity is None:
+def badly_placed(files: RunFiles, run: VerifiedRun, workload: Workload) -> str:
+    """On the instruction clock only: `crowded`. For those who look for it: no verdict asks."""
+    activity = files.clock.activity
+    if activity is None or not run.workers:
         return ""
-    begin, end = marked.work_begin, marked.work_end
+    begin, end = files.marked.work_begin, files.marked.work_end
     awake = [most for _, most in _sums(activity, begin, end, _awake)]
-    return crowded(transcript.reports, workload, awake, transcript.hz or MAX_HZ, end - begin)
+    return crowded(run.workers, workload, awake, run.hz or MAX_HZ, end - begin)
 
 
 def of_printed(files: RunFiles, unit: str, work: int, total: int) -> Mapping[Window, CpuUse]:

@@ -203,7 +203,6 @@ def verify(  # noqa: PLR0913 - keyword arguments
             used,
             sleeps=may_sleep(workload),
             takes_turns=bool(workload.services) or len(transcript.reports) not in (0, run.cell.cpus),
-            unused=cpu_use.badly_placed(files, transcript, workload) if run.lane is Lane.INSN else "",
         ),
     )
 

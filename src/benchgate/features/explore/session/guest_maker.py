@@ -30,7 +30,7 @@ from benchgate.features.explore.switch import place
 from benchgate.features.explore.trouble import RunObservation, settled
 from benchgate.insn.log import ClockLog
 from benchgate.insn.symbols import Symbols, read_symbols
-from benchgate.judge import verify
+from benchgate.judge import cpu_use, verify
 from benchgate.judge.checks import smoke_check
 from benchgate.judge.checks.balance import check_balance
 from benchgate.judge.console.kernel_report import kernel_report
@@ -189,7 +189,8 @@ class GuestMaker:
                     files, planned.workload, planned.system, exploration=job.exploration
                 )
                 work_ns, use = window_ns(run), run.cpu_work.used.get(Window.WORK)
-                used, unused = use.awake.high if use else None, run.cpu_work.unused
+                used = use.awake.high if use else None
+                unused = cpu_use.badly_placed(files, run, planned.workload)
         except OracleError as error:
             raise HostError(f"{raw.folder.name} could not be judged: {error}") from error
         except VerifyError as error:
