@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from benchgate.base import grouped
-from benchgate.base.cells import Lane, Mode, Params, Placement, Window
+from benchgate.base.cells import Cell, Lane, Mode, Params, Placement, Window
 from benchgate.base.gates import SMALLEST_LOOK, Verdict, Word, most_speedup
 from benchgate.base.runs import Outcome, Resolution
 from benchgate.base.statistics import stats
@@ -311,11 +311,20 @@ def _verdicts(view: SessionView, key: SeriesKey, row: str, cpus: int) -> tuple[V
     )
 
 
+RowKey = tuple[str, Params, Mode]
+"""Workload, parameters, mode."""
+
+
+def row_key(of: ArmSeries | Verdict | Cell) -> RowKey:
+    return of.workload, of.params, of.mode
+
+
 def scaling_gate(verdicts: Iterable[Verdict], series: ArmSeries, cpus: int) -> Verdict | None:
-    """Of the verdicts of a row: the gate on how another metric than the windows scales, decided or not. Where
-    each CPU has work of its own, the window does not get shorter, and says nothing."""
+    """The gate of this row on how another metric than the windows scales, decided or not. Where each CPU has
+    work of its own, the window does not get shorter, and says nothing."""
     place = (series.system, cpus, series.lane)
-    mine = (verdict for verdict in verdicts if (verdict.system, verdict.cpus, verdict.lane) == place)
+    row = (of for of in verdicts if row_key(of) == row_key(series))
+    mine = (verdict for verdict in row if (verdict.system, verdict.cpus, verdict.lane) == place)
     return next((verdict for verdict in mine if _is_scaling(verdict)), None)
 
 

@@ -10,19 +10,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from benchgate.base import grouped
-from benchgate.base.cells import Cell, Mode, Params
+from benchgate.base.cells import Mode
 from benchgate.base.gates import VERIFIED, Verdict, Word
 from benchgate.base.text import rooted
-from benchgate.render.figures import ArmFigures, ArmSeries, SeriesKey, scaling_gate, series_of
+from benchgate.render.figures import (
+    ArmFigures,
+    ArmSeries,
+    RowKey,
+    SeriesKey,
+    row_key,
+    scaling_gate,
+    series_of,
+)
 from benchgate.render.metrics import MetricFigures, metrics_of
 from benchgate.render.view import WORST_FIRST, SessionView
-
-RowKey = tuple[str, Params, Mode]
-"""Workload, parameters, mode."""
-
-
-def row_key(of: ArmSeries | Verdict | Cell) -> RowKey:
-    return of.workload, of.params, of.mode
 
 
 @dataclass(frozen=True, slots=True)

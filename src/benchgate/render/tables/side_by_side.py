@@ -18,7 +18,7 @@ from benchgate.base.gates import Word
 from benchgate.base.statistics.stats import Interval
 from benchgate.base.text import visible
 from benchgate.render.escape import markdown
-from benchgate.render.figures import ArmFigures, ArmSeries, Speedup, scaling_gate, series_of
+from benchgate.render.figures import ArmFigures, ArmSeries, Speedup, row_key, scaling_gate, series_of
 from benchgate.render.tables import columns, units
 from benchgate.render.view import SessionView
 
@@ -64,7 +64,7 @@ def lines_of_markdown(view: SessionView) -> list[str]:
 
 
 def _table(view: SessionView) -> _Table | None:
-    groups = grouped(series_of(view), key=lambda series: (series.workload, series.params, series.mode))
+    groups = grouped(series_of(view), key=row_key)
     shared = [group for group in groups.values() if len({series.place for series in group}) > 1]
     if not shared:
         return None
@@ -137,11 +137,11 @@ def _median(arm: ArmFigures, window: Window) -> str:
 
 
 def _ratios(view: SessionView, series: ArmSeries, window: Window) -> list[str]:
-    row, is_full = (series.workload, series.params, series.mode), view.clocks is not None
-    gates = [one for one in view.shown_verdicts if (one.workload, one.params, one.mode) == row]
+    is_full = view.clocks is not None
     ratios = []
     for arm in series.arms[1:]:
-        seen = None if scaling_gate(gates, series, arm.cpus) else arm.speedups.get(window)
+        is_other = scaling_gate(view.shown_verdicts, series, arm.cpus) is not None
+        seen = None if is_other else arm.speedups.get(window)
         broken = arm.is_broken or (seen is not None and seen.word == Word.INVALID)
         ratios.append(f"{arm.name} {'INVALID' if broken else _ratio(seen, is_full=is_full)}")
     return ratios
