@@ -146,8 +146,8 @@ def boot(
     benchgate_session: PytestSession,
     image: Image,  # noqa: ARG001 - requested so that the image is built and the test parametrized
 ) -> Iterator[Boots]:
-    """`boot(cpus=2)` boots the image, pinned, and gives its console as pexpect; `boot(cpus=2, clock="insn")`
-    on the instruction clock. It ends with the test."""
+    """`boot(cpus=2)` boots the image, pinned, and gives the guest, whose `console` is pexpect;
+    `boot(cpus=2, clock="insn")` on the instruction clock. It ends with the test."""
     from benchgate.session.pytest_hooks import pytest_fixtures
 
     with pytest_fixtures.boots(request, benchgate_session) as start:

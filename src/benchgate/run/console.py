@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pexpect
 from pexpect.fdpexpect import fdspawn
@@ -33,6 +33,7 @@ _LONGEST_MATCH = 1024
 # that wakes up for each byte would take CPU time from the vCPUs that are being measured.
 _GATHER_S = 0.002
 _PIPE_BYTES = 1 << 20
+_SHOWN_BYTES = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,19 @@ class Console(fdspawn):  # type: ignore[misc] # pexpect has no types
         """This function is given every byte that is read, unchanged."""
         self.plain: Stream | None = None
         """If this is set, patterns are matched against plain lines. The log has every byte in any case."""
+
+    def __str__(self) -> str:
+        """What a failed `expect` says of the console."""
+        shown = self.logfile_read.tail[-_SHOWN_BYTES:].decode("utf-8", "backslashreplace")
+        return f"the console ends with:\n{shown}" if shown.strip() else "the console has no output"
+
+    def expect(self, *words: Any, **named: Any) -> Any:
+        """As pexpect's own, but its traceback ends here: pexpect's frames tell a reader nothing."""
+        __tracebackhide__ = True
+        try:
+            return super().expect(*words, **named)
+        except (pexpect.TIMEOUT, pexpect.EOF) as error:
+            raise error.with_traceback(None) from None
 
     def read_nonblocking(self, size: int = 1, timeout: float | None = -1) -> bytes:
         data = self._read(size, timeout)

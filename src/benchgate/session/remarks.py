@@ -139,6 +139,16 @@ def guest_notes(sweeps: Iterable[SweepPlan]) -> tuple[str, ...]:
     )
 
 
+def count_notes(sweeps: Iterable[SweepPlan], asked: Iterable[int]) -> tuple[str, ...]:
+    """A sentence if no test measures at a CPU count that --smp asks for."""
+    measured = {planned.cell.cpus for sweep in sweeps for planned in sweep.cells}
+    missing = [str(cpus) for cpus in sorted(set(asked) - measured)] if measured else []
+    if not missing:
+        return ()
+    said = f"--smp {','.join(missing)}: no selected test measures at this CPU count"
+    return (f"{said}; a gate's own `cpus` is not changed by --smp, which only leaves gates out",)
+
+
 # ---- latencies
 
 

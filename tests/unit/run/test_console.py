@@ -128,6 +128,21 @@ def test_a_good_console_is_followed_to_its_end(rig: Rig) -> None:
     assert rig.kept.getvalue() == GOOD
 
 
+def test_a_failed_expect_shows_the_console_and_no_frame_of_pexpect(rig: Rig) -> None:
+    os.write(rig.write, b"tern: panic at 0\xff\n")
+    with pytest.raises(pexpect.TIMEOUT) as told:
+        rig.console.expect("never said", timeout=0.2)
+    assert "the console ends with:\ntern: panic at 0\\xff\n" in str(told.value)
+    assert [Path(str(frame.path)).name for frame in told.traceback] == ["test_console.py", "console.py"]
+    assert told.traceback[-1].ishidden(told)
+
+
+def test_a_failed_expect_says_that_nothing_was_printed(rig: Rig) -> None:
+    rig.close_output()
+    with pytest.raises(pexpect.EOF, match="the console has no output"):
+        rig.console.expect("never said", timeout=60)
+
+
 @settings(max_examples=30, deadline=None)
 @given(cuts=st.lists(st.integers(0, len(GOOD)), max_size=5), noise=st.integers(0, 12_000))
 def test_patterns_are_found_wherever_reads_split_them(

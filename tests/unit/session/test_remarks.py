@@ -20,7 +20,7 @@ from benchgate.plan.marks import MarkArguments
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedGate, SweepPlan
 from benchgate.session.rejudging.trust import TrustedPrograms
-from benchgate.session.remarks import guest_notes, idle_cpus_notes, machine_notes, remarks
+from benchgate.session.remarks import count_notes, guest_notes, idle_cpus_notes, machine_notes, remarks
 from tests.unit import plans
 from tests.unit.factories import POLICY
 from tests.unit.machines import duo
@@ -137,6 +137,13 @@ def test_a_row_whose_kernels_differ_is_named() -> None:
     (said,) = guest_notes([replace(plan, cells=cells)])
     assert said.startswith("primes-linux: its kernels differ: each of smp1, smp2 boots files of its own")
     assert guest_notes([plan]) == ()
+
+
+def test_a_count_of_smp_that_no_test_measures_is_named() -> None:
+    (said,) = count_notes([plans.sweep(2)], (2, 3, 16))
+    assert said.startswith("--smp 3,16: no selected test measures at this CPU count")
+    assert count_notes([plans.sweep(2)], (1, 2)) == ()
+    assert count_notes([], (2,)) == ()
 
 
 P99 = ("limit", {"cpus": 2, "metric": "wakeup_p99", "at_most": 50_000})

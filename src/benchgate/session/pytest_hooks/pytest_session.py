@@ -41,7 +41,7 @@ from benchgate.session.measuring_host import MeasuringHost
 from benchgate.session.progress import Progress
 from benchgate.session.pytest_hooks import benchmark_partner
 from benchgate.session.pytest_hooks.results import RowResult
-from benchgate.session.remarks import idle_cpus_notes
+from benchgate.session.remarks import count_notes, idle_cpus_notes
 from benchgate.session.sweep import SweepResult, run_sweep
 from benchgate.session.workbench import require_counts
 
@@ -118,7 +118,8 @@ class PytestSession:
 
     def point_out(self) -> None:
         """A note, not a warning: with `-W error` advice would stop a session whose gates may be meant so."""
-        for line in idle_cpus_notes(self._sweeps.values()):
+        sweeps = self._sweeps.values()
+        for line in (*idle_cpus_notes(sweeps), *count_notes(sweeps, self.options.smp or ())):
             self.progress.note(line)
         if self.options.start == AUTO and self.options.clock != "insn":
             self.progress.note(
