@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +32,8 @@ def guest() -> Iterator[subprocess.Popen[bytes]]:
     """A process like a leftover guest: it has the mark in its argv and leads a process group."""
     process = subprocess.Popen(["/bin/sh", "-c", "sleep 600; :", MARK], process_group=0)
     yield process
-    process.kill()
+    with contextlib.suppress(ProcessLookupError):  # the test ended it
+        os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
