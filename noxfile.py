@@ -24,7 +24,14 @@ TERN_AND_LINUX = ("--system", "kernel", "--system", "linux")
 LINUX_AND_NATIVE = ("--system", "linux", "--system", "native")
 LINUX_ROWS = "(smp or threads) and not history and not tern"
 FEATURES = [path.relative_to(HERE) for path in sorted(HERE.glob("src/benchgate/features/*/tests"))]
-BOOTLESS = ("tests/unit", "tests/plugin", "tests/evidence", "tests/golden", "guest/workloads", *map(str, FEATURES))
+BOOTLESS = (
+    "tests/unit",
+    "tests/plugin",
+    "tests/evidence",
+    "tests/golden",
+    "guest/workloads",
+    *map(str, FEATURES),
+)
 """Tests of benchgate itself that boot nothing, but for those of features, which have a folder for them."""
 NO_BOOTS = ("--ignore-glob=*/features/*/tests/boots",)
 BOOTS = ("tests/line", "tests/guests")

@@ -1,8 +1,8 @@
 """Keeps the recorded sessions of tests/golden: `python -m tools.golden [FOLDER ...]`.
 
-Takes folders of finished sessions, packs each as NAME.tar.xz, and writes beside every archive what commands say
-of it today; without a folder it writes the texts only. Record in a folder such as /home/user/benchgate: its paths
-are in the archive. Fails with OSError if a folder cannot be read.
+Takes folders of finished sessions, packs each as NAME.tar.xz, and writes beside every archive what commands
+say of it today; without a folder it writes the texts only. Record in a folder such as /home/user/benchgate:
+its paths are in the archive. Fails with OSError if a folder cannot be read.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
-"""Recorded sessions of the shipped families: what is judged and drawn from them is, byte for byte, what it was.
+"""What is judged and drawn from recorded sessions of shipped families is, byte for byte, what it was.
 
 Each archive is a session's folder as it was recorded, beside the text that `rejudge` and `threads` print.
-`python -m tools.golden` writes the texts again, and git shows what differs. `verify` compares with the reports in
-the archive: if one is meant to change, the session is recorded again.
+`python -m tools.golden` writes the texts again, and git shows what differs. `verify` compares with the
+reports in the archive: if one is meant to change, the session is recorded again.
 """
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 
