@@ -24,7 +24,7 @@ TERN_AND_LINUX = ("--system", "kernel", "--system", "linux")
 LINUX_AND_NATIVE = ("--system", "linux", "--system", "native")
 LINUX_ROWS = "(smp or threads) and not history and not tern"
 FEATURES = [path.relative_to(HERE) for path in sorted(HERE.glob("src/benchgate/features/*/tests"))]
-BOOTLESS = ("tests/unit", "tests/plugin", "tests/evidence", "guest/workloads", *map(str, FEATURES))
+BOOTLESS = ("tests/unit", "tests/plugin", "tests/evidence", "guest/workloads", "contrib", *map(str, FEATURES))
 """Tests of benchgate itself that boot nothing, but for those of features, which have a folder for them."""
 NO_BOOTS = ("--ignore-glob=*/features/*/tests/boots",)
 BOOTS = ("tests/line", "tests/guests")
@@ -201,7 +201,8 @@ def lint(session: nox.Session) -> None:
     """Check the style of Python and C."""
     _module("ruff", "check", ".")
     _module("ruff", "format", "--check", ".")
-    sources = sorted(str(p) for root in ("guest", "kernel", "src") for p in (HERE / root).rglob("*.[ch]"))
+    roots = (HERE / name for name in ("guest", "kernel", "src", "contrib"))
+    sources = sorted(str(path) for root in roots for path in root.rglob("*.[ch]"))
     if clang_format := next((d for d in os.get_exec_path() if Path(d, "clang-format").is_file()), None):
         session.run(f"{clang_format}/clang-format", "--dry-run", "--Werror", *sources, external=True)
     else:

@@ -122,7 +122,7 @@ def test_every_documented_command_exists(capsys: pytest.CaptureFixture[str]) -> 
 
 COMMANDS = (
     *((one.name,) for one in commands.TABLE),
-    *(("cache", "gc"), ("machine", "calibrate"), ("machine", "check"), ("baseline", "accept")),
+    *(("cache", "gc"), ("machine", "check"), ("baseline", "accept")),
     *(("mix", action) for action in ("choose", "run", "vectors")),
     *(("fleet", action) for action in ("scheduler", "worker", "certificates", "allow")),
 )

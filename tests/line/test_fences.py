@@ -186,8 +186,9 @@ def problem(words: list[str]) -> str:
         case ["./run", name, *_] | ["nox", "-s", name, *_]:
             return "" if name in sessions() else "no such session"
         case ["python", "-m", module, *_]:
-            file = f"{module.replace('.', '/')}.py"
-            return "" if any((REPO / at / file).is_file() for at in ("", "src")) else "no such module"
+            name = module.replace(".", "/")
+            places = (f"{at}{name}{end}" for at in ("", "src/") for end in (".py", "/__main__.py"))
+            return "" if any((REPO / path).is_file() for path in places) else "no such module"
         case ["pytest", *rest]:
             paths = [word.partition("::")[0] for word in rest if word.startswith("tests/")]
             return "" if all((REPO / path).exists() for path in paths) else "no such test"

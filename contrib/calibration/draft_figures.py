@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from statistics import median
 
 from benchgate.base.text import counted
-from benchgate.host.memory import curve
-from benchgate.host.memory.curve import CapacityStep
-from benchgate.host.memory.host_description import CacheDescription
-from benchgate.host.memory.known import (
+from benchgate.host.caches import CacheDescription
+from benchgate.host.procfs import as_list
+from contrib.calibration import curve
+from contrib.calibration.curve import CapacityStep
+from contrib.calibration.known import (
     Basis,
     DraftCache,
     DraftFigure,
@@ -29,8 +30,7 @@ from benchgate.host.memory.known import (
     range_text,
     size_text,
 )
-from benchgate.host.memory.survey import PassSpread, SurveyResult
-from benchgate.host.procfs import as_list
+from contrib.calibration.survey import PassSpread, SurveyResult
 
 LINE, WAYS = 64, 8
 """Assumed where the host does not tell."""

@@ -8,7 +8,7 @@ import pytest
 
 from benchgate.base.errors import HostError
 from benchgate.base.process import start_time
-from benchgate.host.memory.meter import MeterSample, measure, read
+from contrib.calibration.meter import MeterSample, measure, read
 
 
 def shell(script: str) -> tuple[str, ...]:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from benchgate.host.memory.curve import CapacityStep, LatencyLevel
-from benchgate.host.memory.host_description import HostDescription
-from benchgate.host.memory.survey import SurveyResult
+from contrib.calibration.curve import CapacityStep, LatencyLevel
+from contrib.calibration.host_description import HostDescription
+from contrib.calibration.survey import SurveyResult
 
 
 class Basis(StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 
-from benchgate.host.memory.curve import CurvePoint
+from contrib.calibration.curve import CurvePoint
 
 KIB, MIB = 1 << 10, 1 << 20
 Caches = Sequence[tuple[int, float]]

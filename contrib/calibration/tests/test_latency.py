@@ -7,7 +7,7 @@ import re
 from xml.etree import ElementTree
 
 from benchgate.render.page.pictures.frame import LEFT, RIGHT, WIDTH
-from benchgate.render.page.pictures.latency import BOTTOM, HEIGHT, TOP, Curve, Stair, draw, size_text
+from contrib.calibration.latency import BOTTOM, HEIGHT, TOP, Curve, Stair, draw, size_text
 
 KIB, MIB = 1 << 10, 1 << 20
 POINTS = ((4 * KIB, 1.0, 1.0), (64 * KIB, 10.0, 20.0), (1 * MIB, 100.0, 100.0))

@@ -11,24 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base.text import one_line
-from benchgate.host.procfs import CPUS, cpu_list_of, number_of, text_of
+from benchgate.host.caches import CacheDescription, caches
+from benchgate.host.procfs import cpu_list_of, text_of
 from benchgate.host.topology import HostTopology
 
 _NODES = Path("sys/devices/system/node")
-_SIZE = re.compile(r"([0-9]{1,9})([KM]?)")
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
-
-
-@dataclass(frozen=True, slots=True)
-class CacheDescription:
-    level: int
-    kind: str
-    """Data, Instruction or Unified."""
-    size: int
-    ways: int | None
-    line: int | None
-    shared: tuple[int, ...]
-    """The CPUs that share it; empty if the host does not tell them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +54,6 @@ def read(topology: HostTopology, root: Path = Path("/")) -> HostDescription:
         is_virtual=topology.hypervisor,
         model=_model(root),
     )
-
-
-def caches(cpu: int, root: Path = Path("/")) -> tuple[CacheDescription, ...]:
-    folders = sorted((root / CPUS / f"cpu{cpu}" / "cache").glob("index[0-9]*"))
-    return tuple(description for folder in folders if (description := _cache(folder)))
-
-
-def _cache(folder: Path) -> CacheDescription | None:
-    """None for a cache whose level, kind or size is not told."""
-    level, kind = number_of(folder / "level"), text_of(folder / "type")
-    size = _SIZE.fullmatch(text_of(folder / "size") or "")
-    if not level or kind not in ("Data", "Instruction", "Unified") or not size or not int(size[1]):
-        return None
-    ways, line = (number_of(folder / name) for name in ("ways_of_associativity", "coherency_line_size"))
-    shared = cpu_list_of(folder / "shared_cpu_list") or ()
-    return CacheDescription(level, kind, int(size[1]) * _UNITS[size[2]], ways or None, line or None, shared)
 
 
 def _l3_of(cpu: int, root: Path) -> tuple[int, ...]:

@@ -235,7 +235,9 @@ def load_curves(path: Path) -> dict[str, tuple[CurvePoint, ...]]:
 def parse_curves(raw: str, path: Path) -> dict[str, tuple[CurvePoint, ...]]:
     rows = list(csv.reader(raw.splitlines()))
     if not rows or tuple(rows[0]) != HEAD:
-        raise UsageError(f"{path}:1: expected `{','.join(HEAD)}`, as `benchgate machine calibrate` writes it")
+        raise UsageError(
+            f"{path}:1: expected `{','.join(HEAD)}`, as `python -m contrib.calibration` writes it"
+        )
     result: dict[str, list[CurvePoint]] = {}
     for number, row in enumerate(rows[1:], 2):
         try:

@@ -16,10 +16,10 @@ from typing import Protocol
 from benchgate.base.errors import HostError
 from benchgate.base.system.machines import LONGEST_NS
 from benchgate.base.text import counted
-from benchgate.host.memory import curve
-from benchgate.host.memory.curve import CurvePoint
-from benchgate.host.memory.host_description import HostDescription
-from benchgate.host.memory.meter import MeterSample
+from contrib.calibration import curve
+from contrib.calibration.curve import CurvePoint
+from contrib.calibration.host_description import HostDescription
+from contrib.calibration.meter import MeterSample
 
 SHORTEST_NS = 0.001
 """The file of curves has four digits."""

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.system.machines import Machine
-from benchgate.host.memory import file_text
-from benchgate.host.memory.draft import draft
-from benchgate.host.memory.host_description import HostDescription
-from benchgate.host.memory.survey import survey
-from tests.unit.host.memory.curves import KIB, MIB, THREE
-from tests.unit.host.memory.madeup import QUICK, MadeUp, told
-from tests.unit.host.memory.test_draft import UNTOLD
+from contrib.calibration import file_text
+from contrib.calibration.draft import draft
+from contrib.calibration.host_description import HostDescription
+from contrib.calibration.survey import survey
+from contrib.calibration.tests.curves import KIB, MIB, THREE
+from contrib.calibration.tests.madeup import QUICK, MadeUp, told
+from contrib.calibration.tests.test_draft import UNTOLD
 from tests.unit.machines import with_memory
 
 HALVES = ((0, 1), (2, 3))

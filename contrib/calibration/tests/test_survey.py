@@ -6,12 +6,12 @@ import dataclasses
 
 import pytest
 
-from benchgate.host.memory.curve import CurvePoint
-from benchgate.host.memory.host_description import HostDescription
-from benchgate.host.memory.meter import MeterSample
-from benchgate.host.memory.survey import SurveyResult, plan_for, points_of, sizes, survey
-from tests.unit.host.memory.curves import KIB, MIB, THREE
-from tests.unit.host.memory.madeup import FULL, QUICK, MadeUp, told
+from contrib.calibration.curve import CurvePoint
+from contrib.calibration.host_description import HostDescription
+from contrib.calibration.meter import MeterSample
+from contrib.calibration.survey import SurveyResult, plan_for, points_of, sizes, survey
+from contrib.calibration.tests.curves import KIB, MIB, THREE
+from contrib.calibration.tests.madeup import FULL, QUICK, MadeUp, told
 
 
 def seen(host: MadeUp, has_told: HostDescription | None = None) -> SurveyResult:

@@ -1,5 +1,5 @@
-"""`benchgate machine calibrate --quick` on this host: whatever the host is and however busy, the file is good
-and says how each figure is known. No figure is compared with a time."""
+"""`python -m contrib.calibration measure --quick` on this host: whatever it is and however busy, the file is
+good and says how each figure is known. No figure is compared with a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchgate.host.memory import curve
+from benchgate.base.paths import data_root
+from contrib.calibration import curve
 from tests.machines import PATIENCE_S
 from tests.unit.machines import with_memory
 
@@ -25,15 +26,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def output(folder: Path) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "benchgate.cli", "machine", "calibrate", "--quick", "--out", "here.yaml"]
+    words = [sys.executable, "-m", "contrib.calibration", "measure", "--quick"]
+    words += ["--out", str(folder / "here.yaml")]
     return subprocess.run(
-        words, cwd=folder, capture_output=True, text=True, check=False, timeout=10 * PATIENCE_S
+        words, cwd=data_root(), capture_output=True, text=True, check=False, timeout=10 * PATIENCE_S
     )
 
 
-def test_it_ends_well_and_shows_its_progress(output: subprocess.CompletedProcess[str]) -> None:
+def test_it_ends_well_and_shows_its_progress(folder: Path, output: subprocess.CompletedProcess[str]) -> None:
     assert output.returncode == (1 if "the file DOES NOT agree with the curve" in output.stdout else 0)
-    assert "wrote here.yaml, here.csv, here.svg" in output.stdout, output.stderr
+    assert f"wrote {folder}/here.yaml, {folder}/here.csv, {folder}/here.svg" in output.stdout, output.stderr
     assert "benchgate: chase (huge): pass 3 of 3" in output.stderr
     assert "Traceback" not in output.stderr
 

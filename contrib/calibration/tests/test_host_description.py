@@ -1,31 +1,16 @@
-"""What hosts made of files tell of their caches and nodes."""
+"""What hosts made of files tell of who shares their caches, and of their nodes."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from benchgate.host import topology
-from benchgate.host.memory import host_description
-from benchgate.host.memory.host_description import CacheDescription, HostDescription
+from contrib.calibration import host_description
+from contrib.calibration.host_description import HostDescription
 from tests.unit.conftest import Tree, host_files
+from tests.unit.host.test_caches import all_caches
 
 ALONE = {0: "0", 1: "1", 2: "2", 3: "3"}
-
-
-def cache_files(cpu: int, index: int, *facts: str) -> dict[str, str]:
-    """`facts`: level, kind, size, who shares it, ways."""
-    folder = f"sys/devices/system/cpu/cpu{cpu}/cache/index{index}"
-    names = ("level", "type", "size", "shared_cpu_list", "ways_of_associativity", "coherency_line_size")
-    return {f"{folder}/{name}": text for name, text in zip(names, (*facts, "64"), strict=True)}
-
-
-def all_caches(cpu: int, l3: str) -> dict[str, str]:
-    return {
-        **cache_files(cpu, 0, "1", "Data", "48K", str(cpu), "12"),
-        **cache_files(cpu, 1, "1", "Instruction", "32K", str(cpu), "8"),
-        **cache_files(cpu, 2, "2", "Unified", "1M", str(cpu), "16"),
-        **cache_files(cpu, 3, "3", "Unified", "32768K", l3, "16"),
-    }
 
 
 def read(root: Path, usable: tuple[int, ...] = (0, 1, 2, 3)) -> HostDescription:
@@ -42,12 +27,6 @@ def test_a_complete_host(tree: Tree) -> None:
         "proc/cpuinfo": "processor\t: 0\nmodel name\t: Made-up 4000\nflags\t\t: fpu hypervisor",
     }
     description = read(tree(files))
-    assert description.caches == (
-        CacheDescription(1, "Data", 48 << 10, 12, 64, (0,)),
-        CacheDescription(1, "Instruction", 32 << 10, 8, 64, (0,)),
-        CacheDescription(2, "Unified", 1 << 20, 16, 64, (0,)),
-        CacheDescription(3, "Unified", 32 << 20, 16, 64, (0, 1)),
-    )
     assert (description.l3_groups, description.nodes) == (((0, 1), (2, 3)), ((0, 1), (2, 3)))
     assert (description.sockets, description.cores) == (((0, 1, 2, 3),), ((0,), (1,), (2,), (3,)))
     assert (description.is_virtual, description.model) == (True, "Made-up 4000")
@@ -95,13 +74,3 @@ def test_one_cpu_that_does_not_tell_its_l3_makes_the_groups_unknown(tree: Tree) 
 def test_a_cpu_in_no_node_makes_the_nodes_unknown(tree: Tree) -> None:
     files = host_files("0-3", ALONE) | {"sys/devices/system/node/node0/cpulist": "0-2"}
     assert read(tree(files)).nodes == ()
-
-
-def test_nonsense_is_as_good_as_nothing(tree: Tree) -> None:
-    files = host_files("0-3", ALONE)
-    files |= cache_files(0, 0, "1", "Data", "many", "0", "8")
-    files |= cache_files(0, 1, "1", "Magic", "32K", "0", "8")
-    files |= cache_files(0, 2, "0", "Unified", "1M", "0", "8")
-    files |= cache_files(0, 3, "3", "Unified", "0K", "0", "8")
-    files |= cache_files(0, 4, "2", "Unified", "512K", "x-y", "0")
-    assert read(tree(files)).caches == (CacheDescription(2, "Unified", 512 << 10, None, 64, ()),)

@@ -8,8 +8,8 @@ import os
 import pytest
 
 from benchgate.base.errors import HostError
-from benchgate.host.memory import meter
-from benchgate.host.memory.meter import MeterSample
+from contrib.calibration import meter
+from contrib.calibration.meter import MeterSample
 
 CPUS = sorted(os.sched_getaffinity(0))
 SIZES = (16 << 10, 64 << 10)

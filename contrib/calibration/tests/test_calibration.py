@@ -1,4 +1,4 @@
-"""`benchgate machine` as a user calls it, on a made-up host."""
+"""Calibrating and checking as a user calls them, on a made-up host."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchgate import cli
 from benchgate.base.errors import HostError, UsageError
 from benchgate.base.system.machines import Machine
 from benchgate.host import lock
 from benchgate.host import topology as host_topology
-from benchgate.host.memory import host_description
-from benchgate.host.memory.curve import curves_text, load_curves
-from benchgate.host.memory.host_description import CacheDescription, HostDescription
-from benchgate.host.memory.meter import MeterSample
+from benchgate.host.caches import CacheDescription
 from benchgate.host.noise import HostSnapshot
 from benchgate.host.topology import CpuIsolation, HostTopology, LogicalCpu
-from benchgate.session import calibration
-from benchgate.session.calibration import disturbances, sheet, stairs_of
-from tests.unit.host.memory.curves import THREE, curve
-from tests.unit.host.memory.madeup import MadeUp
-from tests.unit.host.memory.madeup import told as told_of
+from benchgate.plan import machinefile
+from contrib.calibration import calibration, host_description
+from contrib.calibration.__main__ import main
+from contrib.calibration.calibration import disturbances, sheet, stairs_of
+from contrib.calibration.curve import curves_text, load_curves
+from contrib.calibration.host_description import HostDescription
+from contrib.calibration.meter import MeterSample
+from contrib.calibration.tests.curves import THREE, curve
+from contrib.calibration.tests.madeup import MadeUp
+from contrib.calibration.tests.madeup import told as told_of
 from tests.unit.machines import UNEVEN, with_memory
 
 
@@ -115,7 +116,7 @@ def test_nothing_is_written_if_the_host_cannot_be_measured(tmp_path: Path) -> No
 
 def test_the_file_that_was_written_agrees_with_its_curve(capsys: pytest.CaptureFixture[str]) -> None:
     calibrated()
-    assert cli.main(["machine", "check", "host.yaml", "--curve", "host.csv"]) == 0
+    assert main(["check", "host.yaml", "host.csv"]) == 0
     assert capsys.readouterr().out == "host.yaml is good, and agrees with host.csv\n"
 
 
@@ -135,8 +136,8 @@ def test_a_file_that_was_changed_does_not(
     text = Path("host.yaml").read_text()
     assert text.count(right) == 1
     Path("host.yaml").write_text(text.replace(right, wrong))
-    assert cli.main(["machine", "check", "host.yaml"]) == 0  # it does not contradict itself
-    assert cli.main(["machine", "check", "host.yaml", "--curve", "host.csv"]) == 1
+    assert machinefile.load(Path("host.yaml"))  # it does not contradict itself
+    assert main(["check", "host.yaml", "host.csv"]) == 1
     assert capsys.readouterr().err.startswith(f"host.yaml: {message}")
 
 
@@ -144,13 +145,12 @@ def test_the_curve_of_another_host_does_not_agree(capsys: pytest.CaptureFixture[
     calibrated()
     other = {"huge": tuple(curve(((48 << 10, 1.0), (2 << 20, 5.0)), memory_ns=120))}
     Path("other.csv").write_text(curves_text(other, "huge"))
-    assert cli.main(["machine", "check", "host.yaml", "--curve", "other.csv"]) == 1
+    assert main(["check", "host.yaml", "other.csv"]) == 1
     assert "the file has 3 levels of caches" in capsys.readouterr().err
 
 
 def test_a_machine_without_memory_agrees_with_no_curve(tmp_path: Path) -> None:
     (tmp_path / "uneven.yaml").write_text(UNEVEN)
-    assert calibration.check(tmp_path / "uneven.yaml", None) == ()
     (wrong,) = calibration.check(tmp_path / "uneven.yaml", tmp_path / "any.csv")
     assert "uneven has no memory system" in wrong
 
@@ -179,21 +179,11 @@ interrupt_ns: 500
 
 def test_check_names_file_line_and_key_of_a_contradiction(capsys: pytest.CaptureFixture[str]) -> None:
     Path("bad.yaml").write_text(OTHER.replace("local_ns: 60", "local_ns: 2"))
-    assert cli.main(["machine", "check", "bad.yaml"]) == 4
-    message = capsys.readouterr().err
-    assert message.startswith("benchgate: bad.yaml:12: memory.local_ns: is 2, less than the 9")
-
-
-# ---- show
-
-
-def test_show_prints_a_shipped_machine_and_the_ideal_one(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["machine", "show", "desktop8"]) == 0
-    assert capsys.readouterr().out.startswith("machine    desktop8: ")
-    assert cli.main(["machine", "show", "ideal"]) == 0
-    assert capsys.readouterr().out == "ideal: no memory system; one instruction takes 1 ns\n"
-    assert cli.main(["machine", "show", "absent"]) == 4
-    assert "absent" in capsys.readouterr().err
+    assert main(["check", "bad.yaml", "any.csv"]) == 4
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(
+        "python -m contrib.calibration: bad.yaml:12: memory.local_ns: is 2, less than the 9"
+    )
 
 
 # ---- disturbances

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from benchgate.base.errors import HostError
-from benchgate.host.memory.host_description import CacheDescription, HostDescription
-from benchgate.host.memory.meter import MeterSample
-from benchgate.host.memory.survey import SurveyPlan
-from tests.unit.host.memory.curves import KIB, MEMORY_NS, MIB, THREE, Caches, sharp
+from benchgate.host.caches import CacheDescription
+from contrib.calibration.host_description import HostDescription
+from contrib.calibration.meter import MeterSample
+from contrib.calibration.survey import SurveyPlan
+from contrib.calibration.tests.curves import KIB, MEMORY_NS, MIB, THREE, Caches, sharp
 
 QUICK = SurveyPlan(3, 0, 2, 5, 64 * MIB, 16 * MIB)
 FULL = SurveyPlan(3, 2, 4, 5, 64 * MIB, 16 * MIB)

@@ -1,4 +1,4 @@
-// Measures this host's memory system for `benchgate machine calibrate`. One process measures one thing:
+// Measures this host's memory system for contrib.calibration. One process measures one thing:
 //   measure chase CPU HOME KIND SLICES PASSES BYTES...   a pointer chase over each size (chase.c)
 //   measure pair ONE TWO PASSES                          lines that two CPUs use in turn (pair.c)
 //   measure share ONE TWO PASSES BYTES                   whether two CPUs share a cache (share.c)

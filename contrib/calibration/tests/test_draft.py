@@ -7,12 +7,12 @@ import re
 
 import pytest
 
-from benchgate.host.memory.draft import Draft, draft
-from benchgate.host.memory.host_description import HostDescription
-from benchgate.host.memory.known import Basis
-from benchgate.host.memory.survey import survey
-from tests.unit.host.memory.curves import KIB, MIB
-from tests.unit.host.memory.madeup import QUICK, MadeUp, told
+from contrib.calibration.draft import Draft, draft
+from contrib.calibration.host_description import HostDescription
+from contrib.calibration.known import Basis
+from contrib.calibration.survey import survey
+from contrib.calibration.tests.curves import KIB, MIB
+from contrib.calibration.tests.madeup import QUICK, MadeUp, told
 
 UNTOLD = HostDescription((0, 1), (), (), (), ((0,), (1,)), (), False, "")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import UsageError
-from benchgate.host.memory.curve import (
+from contrib.calibration.curve import (
     CacheStatement,
     CapacityStep,
     CurvePoint,
@@ -22,7 +22,7 @@ from benchgate.host.memory.curve import (
     parse_curves,
     steps,
 )
-from tests.unit.host.memory.curves import (
+from contrib.calibration.tests.curves import (
     KIB,
     MEMORY_NS,
     MIB,

@@ -1,4 +1,4 @@
-"""`benchgate machine`: measures this host into a machine file, shows a machine, holds a file against a curve.
+"""Measures this host into a machine file, and holds a machine file against a measured curve.
 
 Takes paths; writes the YAML, its CSV of curves and its SVG, and gives text. Fails with LockError while
 another session measures, with HostError and BuildError as the meter does, with UsageError for files that
@@ -25,17 +25,16 @@ from benchgate.base.system.systems import MAX_CPUS
 from benchgate.base.text import UNAVAILABLE, one_line, percent
 from benchgate.base.yaml.yaml_nodes import NAME
 from benchgate.host import lock, topology
-from benchgate.host.memory import curve, file_text, host_description, meter
-from benchgate.host.memory.curve import CacheStatement, CurvePoint
-from benchgate.host.memory.draft import Draft, draft, usable
-from benchgate.host.memory.host_description import HostDescription
-from benchgate.host.memory.survey import HUGE, LOCAL, PAGES, SMALL, MeterCall, SurveyResult, plan_for, survey
 from benchgate.host.noise import HostSnapshot, host_snapshot
 from benchgate.plan import machinefile
-from benchgate.render.page.pictures import latency
-from benchgate.render.page.pictures.latency import Curve, Stair
 from benchgate.render.page.pictures.sheet import Tile, drawn
 from benchgate.render.tables.machine import machine_table
+from contrib.calibration import curve, file_text, host_description, latency, meter
+from contrib.calibration.curve import CacheStatement, CurvePoint
+from contrib.calibration.draft import Draft, draft, usable
+from contrib.calibration.host_description import HostDescription
+from contrib.calibration.latency import Curve, Stair
+from contrib.calibration.survey import HUGE, LOCAL, PAGES, SMALL, MeterCall, SurveyResult, plan_for, survey
 
 LOCK_WAIT_S = 600.0
 NAMES = {
@@ -130,10 +129,10 @@ def _told() -> tuple[HostDescription, tuple[str, ...]]:
     return host_description.read(first), (f"a machine has at most {MAX_CPUS} CPUs: {which}",)
 
 
-def check(path: Path, curves: Path | None) -> tuple[str, ...]:
+def check(path: Path, curves: Path) -> tuple[str, ...]:
     """Says where the file disagrees with the curve that decides. CatalogError if it contradicts itself."""
     machine = machinefile.load(path)
-    if curves is None or machine is None:
+    if machine is None:
         return ()
     if not isinstance(machine, Machine):
         return (f"machine {machine.name} has no memory system, so it agrees with no curve",)
@@ -193,7 +192,7 @@ def _source(description: HostDescription) -> str:
     date = datetime.now(UTC).strftime("%Y-%m-%d")
     where = ", in a virtual machine" if description.is_virtual else ""
     model = description.model or "unknown processor"
-    return one_line(f"benchgate machine calibrate, {date}, {model}{where}", 120)
+    return one_line(f"python -m contrib.calibration, {date}, {model}{where}", 120)
 
 
 def _agreement(kind: str, wrong: Sequence[str]) -> list[str]:

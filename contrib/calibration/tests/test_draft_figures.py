@@ -6,12 +6,12 @@ import dataclasses
 
 import pytest
 
-from benchgate.host.memory.curve import CapacityStep
-from benchgate.host.memory.draft_figures import _rounded
-from benchgate.host.memory.known import Basis
-from tests.unit.host.memory.curves import KIB, MIB, THREE
-from tests.unit.host.memory.madeup import MadeUp, told
-from tests.unit.host.memory.test_draft import UNTOLD, made
+from contrib.calibration.curve import CapacityStep
+from contrib.calibration.draft_figures import _rounded
+from contrib.calibration.known import Basis
+from contrib.calibration.tests.curves import KIB, MIB, THREE
+from contrib.calibration.tests.madeup import MadeUp, told
+from contrib.calibration.tests.test_draft import UNTOLD, made
 
 
 def test_where_the_curve_contradicts_the_host_the_curve_counts() -> None:

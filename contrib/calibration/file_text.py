@@ -9,9 +9,9 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from benchgate.base.text import visible
-from benchgate.host.memory.draft import Draft
-from benchgate.host.memory.known import DraftCache, DraftFigure
 from benchgate.host.procfs import as_list
+from contrib.calibration.draft import Draft
+from contrib.calibration.known import DraftCache, DraftFigure
 
 WIDTH = 110
 
@@ -21,7 +21,7 @@ def text(draft: Draft, name: str, source: str, remarks: Sequence[str]) -> str:
     cpus = f"the host's CPUs {as_list(draft.hosts)}, in this order: {' '.join(map(str, draft.hosts))}"
     parts = [
         *_comment(
-            "Written by `benchgate machine calibrate`; `benchgate docs calibrate` explains it. A comment "
+            "Written by `python -m contrib.calibration`; `benchgate docs calibrate` explains it. A comment "
             "says how the figure below it is known: measured (with the range of what was seen), told by the "
             "host, or assumed."
         ),

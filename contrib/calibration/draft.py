@@ -20,10 +20,10 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from benchgate.base.system.machines import FASTEST_GB_S, LONGEST_NS, SLOWEST_GB_S
-from benchgate.host.memory import curve, draft_figures, known
-from benchgate.host.memory.host_description import HostDescription
-from benchgate.host.memory.survey import HUGE, PassSpread, SurveyResult
 from benchgate.host.procfs import as_list
+from contrib.calibration import curve, draft_figures, known
+from contrib.calibration.host_description import HostDescription
+from contrib.calibration.survey import HUGE, PassSpread, SurveyResult
 
 Key = TypeVar("Key", str, tuple[int, int], tuple[int, ...])
 

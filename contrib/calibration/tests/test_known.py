@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchgate.host.memory.known import (
+from contrib.calibration.known import (
     Basis,
     DraftFigure,
     distance,
@@ -15,7 +15,7 @@ from benchgate.host.memory.known import (
     renamed,
     size_text,
 )
-from tests.unit.host.memory.curves import KIB, MIB
+from contrib.calibration.tests.curves import KIB, MIB
 
 
 @pytest.mark.parametrize(("value", "ns"), [(0.2, 1), (1.4, 1), (13.6, 14)])
