@@ -288,7 +288,7 @@ def test_a_job_without_a_session_is_no_success(prepared: Runner) -> None:
 def test_the_reports_that_gitlab_gets_are_those_of_a_session(runner: Runner) -> None:
     session = forgerykit.made(runner.folder / "reports")
     reports: dict[str, Any] = JOB["artifacts"]["reports"]
-    assert set(reports) == {"junit", "metrics"}
+    assert set(reports) == {"junit"}
     for pattern in reports.values():
         assert [path.parent for path in runner.folder.glob(pattern)] == [session]
     assert JOB["allow_failure"] == {"exit_codes": [75]}

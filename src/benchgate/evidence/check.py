@@ -28,7 +28,6 @@ from benchgate.base.files import own_source_digest
 from benchgate.base.ssh_signatures import Signers
 from benchgate.base.text import visible
 from benchgate.evidence import chain, metrics_csv, results_csv
-from benchgate.evidence.baseline_file import FOLDER as BASELINES
 from benchgate.evidence.chain import Link, broken_link, chain_start, parse_chain, parse_manifest
 from benchgate.evidence.files import (
     ATTEMPTS,
@@ -47,16 +46,12 @@ from benchgate.evidence.session_folder import (
     FORMAT,
     FORMATS,
     METRICS,
+    OWN,
     PARTIAL,
     RESULTS,
     VERDICTS,
     VERSION,
 )
-
-OWN = frozenset(
-    {SESSION, ATTEMPTS, MANIFEST, SIGNATURE, RESULTS, METRICS, "runs", "smokes", "profile", BASELINES}
-)
-"""The entries of a session's folder that are not reports."""
 
 _MAY_BE_EMPTY = re.compile(r"runs(/[0-9]{4,}-[^/]+)?|profile(/.*)?")
 """Folders that may be empty: without runs, after a killed attempt, or where perf recorded nothing."""

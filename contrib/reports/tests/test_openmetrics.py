@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from benchgate.base.gates import Word
-from benchgate.render.files import openmetrics
+from contrib.reports import openmetrics
 from tests import optional
 from tests.unit.factories import TWO_NS, cell, failing, raw_run, rows, run_row, scaled_view, view
 

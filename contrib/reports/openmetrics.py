@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from statistics import median
 
-from benchgate.base.gates import Verdict, Word
-from benchgate.base.statistics.stats import median
-from benchgate.base.text import visible
-from benchgate.render.figures import ArmFigures, ArmSeries, series_of
-from benchgate.render.view import SessionView
+from benchgate import ArmFigures, ArmSeries, SessionView, Verdict, Word, series_of, visible
 
 NAME = "openmetrics.txt"
 Labels = Mapping[str, object]

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from benchgate.base.gates import Word
-from benchgate.render.files import kcidb_json
+from contrib.reports import kcidb
 from tests import optional
 from tests.unit.factories import failing, scaled_view, view
 
@@ -80,7 +80,7 @@ def read(text: str | None) -> dict[str, Any]:
 
 
 def test_a_verdict_is_a_test_of_its_system() -> None:
-    data = read(kcidb_json.render(replace(scaled_view(), commit=COMMIT)))
+    data = read(kcidb.render(replace(scaled_view(), commit=COMMIT)))
     assert data["checkouts"] == [
         {
             "id": "benchgate:20260102T030405Z-abcdef",
@@ -102,28 +102,28 @@ def test_a_verdict_is_a_test_of_its_system() -> None:
     [("PASS", "PASS"), ("FAIL", "FAIL"), ("SKIP", "SKIP"), ("INCONCLUSIVE", "DONE"), ("INVALID", "ERROR")],
 )
 def test_each_outcome_has_its_status(word: str, status: str) -> None:
-    (test,) = read(kcidb_json.render(failing(Word(word))))["tests"]
+    (test,) = read(kcidb.render(failing(Word(word))))["tests"]
     assert test["status"] == status
 
 
 def test_what_is_not_known_is_left_out() -> None:
     first = scaled_view()
     bare = replace(first.verdicts[0], ratio=None, low=None, high=None, unit=None)
-    data = read(kcidb_json.render(replace(first, verdicts=(bare,), commit="unavailable", started="")))
+    data = read(kcidb.render(replace(first, verdicts=(bare,), commit="unavailable", started="")))
     assert "git_commit_hash" not in data["checkouts"][0]
     assert "start_time" not in data["checkouts"][0]
     assert "number" not in data["tests"][0]
 
 
 def test_without_verdicts_there_is_no_file() -> None:
-    assert kcidb_json.render(view()) is None
-    assert kcidb_json.render(scaled_view(is_verified=False)) is None
+    assert kcidb.render(view()) is None
+    assert kcidb.render(scaled_view(is_verified=False)) is None
 
 
 def hostile() -> str | None:
     first = scaled_view()
     named = replace(first.verdicts[0], id=HOSTILE, system=HOSTILE, workload=HOSTILE, reason=HOSTILE)
-    return kcidb_json.render(replace(first, verdicts=(named,), id=HOSTILE, isolation=HOSTILE))
+    return kcidb.render(replace(first, verdicts=(named,), id=HOSTILE, isolation=HOSTILE))
 
 
 def test_hostile_text_stays_in_the_schema() -> None:
@@ -133,7 +133,7 @@ def test_hostile_text_stays_in_the_schema() -> None:
 
 @pytest.mark.parametrize("wrong", [{"status": "INVALID"}, {"path": "a..b"}, {"number": None}, {"id": "none"}])
 def test_the_schema_refuses_what_is_wrong(wrong: dict[str, object]) -> None:
-    data = json.loads(str(kcidb_json.render(scaled_view())))
+    data = json.loads(str(kcidb.render(scaled_view())))
     data["tests"][0] |= wrong
     with pytest.raises(jsonschema.ValidationError):
         read(json.dumps(data))
@@ -141,7 +141,7 @@ def test_the_schema_refuses_what_is_wrong(wrong: dict[str, object]) -> None:
 
 def test_kcidb_itself_accepts_it() -> None:
     schema = optional.module("kcidb_io.schema")
-    for text in (kcidb_json.render(replace(scaled_view(), commit=COMMIT)), hostile()):
+    for text in (kcidb.render(replace(scaled_view(), commit=COMMIT)), hostile()):
         assert text is not None
         data = json.loads(text)
         assert schema.V5_3.is_compatible_exactly(data)

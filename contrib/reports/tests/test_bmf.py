@@ -10,7 +10,7 @@ import pytest
 
 from benchgate.base.gates import Word
 from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
-from benchgate.render.files import bmf
+from contrib.reports import bmf
 from tests.unit.factories import BASE_NS, TWO_NS, cell, raw_run, rows, run_row, scaled_view, view
 
 LATENCY = Metric("wake_p99", MetricKind.PERCENTILE, MetricDirection.LESS, "ns", of="wake", at=99.0)

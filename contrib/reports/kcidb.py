@@ -12,10 +12,7 @@ import json
 import math
 import re
 
-from benchgate.base.gates import Verdict, Word
-from benchgate.base.jsonfields import as_json
-from benchgate.base.text import visible
-from benchgate.render.view import SessionView
+from benchgate import SessionView, Verdict, Word, as_json, visible
 
 NAME = "kcidb.json"
 ORIGIN = "benchgate"

@@ -9,12 +9,9 @@ fail.
 from __future__ import annotations
 
 import json
+from statistics import median
 
-from benchgate.base.gates import Word
-from benchgate.base.statistics.stats import median
-from benchgate.base.text import one_line
-from benchgate.render.figures import ArmFigures, series_of
-from benchgate.render.view import SessionView
+from benchgate import ArmFigures, SessionView, Word, series_of, visible
 
 NAME = "bmf.json"
 LONGEST_BENCHMARK, LONGEST_MEASURE = 1024, 64
@@ -28,7 +25,7 @@ def render(view: SessionView) -> str | None:
         for arm in series.arms:
             if view.is_verified and not arm.is_broken and arm.samples:
                 name = f"{series.name} {arm.name} ({series.lane}, {arm.placement})"
-                result[one_line(name, LONGEST_BENCHMARK)] = _measures(arm)
+                result[visible(name)[:LONGEST_BENCHMARK]] = _measures(arm)
     return json.dumps(result, indent=2, allow_nan=False) + "\n" if result else None
 
 
@@ -36,8 +33,8 @@ def _measures(arm: ArmFigures) -> Measures:
     measures: Measures = {}
     for metric in arm.metrics:
         name = f"{metric.metric.name} ({metric.unit})" if metric.unit else metric.metric.name
-        measures[one_line(name, LONGEST_MEASURE)] = {
-            "value": median(metric.values),
+        measures[visible(name)[:LONGEST_MEASURE]] = {
+            "value": float(median(metric.values)),
             "lower_value": min(metric.values),
             "upper_value": max(metric.values),
         }
