@@ -99,6 +99,7 @@ def test_the_hooks_call_existing_nox_sessions() -> None:
 
 
 PAGES = [*sorted(REPO.glob("[!C]*.md")), REPO / "CONTRIBUTING.md", *sorted((REPO / "docs").rglob("*.md"))]
+PAGES += sorted(REPO.glob("contrib/**/*.md"))
 """Without the changelog, which also names what is gone."""
 
 

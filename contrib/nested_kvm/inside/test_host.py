@@ -15,8 +15,8 @@ import pytest
 
 from benchgate.base.paths import data_root
 from benchgate.build.cache_storage import cache_root
+from contrib.nested_kvm.inside.kit import KVM, measured, rows, user_environment
 from tests.line.sessions import PATIENCE_S, run_benchgate
-from tests.nestedkit import KVM, measured, rows, user_environment
 
 USER = 1000
 

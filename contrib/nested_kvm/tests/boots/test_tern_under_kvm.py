@@ -1,4 +1,4 @@
-"""tern under a real KVM: Debian's module kvm-amd, in a machine that TCG emulates (tools/nested_boot.py)."""
+"""tern under a real KVM: Debian's module kvm-amd, in a machine that TCG emulates (../../boot.py)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from benchgate.build.fetch import inputs
 from benchgate.judge import wire
-from tools import nested_boot
+from contrib.nested_kvm import boot as nested_boot
 
 HI = 300_000
 NESTED_PAGE_FAULT, PORT = 0x400, 0x7B

@@ -1,4 +1,4 @@
-"""tools.nested_kvm: its command line, and how it judges what came out. Nothing is booted."""
+"""contrib.nested_kvm.machine: its command line, and how it judges what came out. Nothing is booted."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.system.qemu import Qemu
-from tools import nested_kvm, nested_root
-from tools.nested_kvm import CheckOutcome, NestedMachine
-from tools.nested_root import NestedDisk
+from contrib.nested_kvm import machine as nested_kvm
+from contrib.nested_kvm import root as nested_root
+from contrib.nested_kvm.machine import CheckOutcome, NestedMachine
+from contrib.nested_kvm.root import NestedDisk
 
 QEMU = Qemu(Path("/q"), {}, (), (10, 0, 2), "d")
 DISK = NestedDisk(Path("/d/disk.ext4"), Path("/d/vmlinuz"), Path("/d/initrd"), Path("/d/qemu"))
 NAMES = [
-    "tests/nested/test_a.py::test_good",
-    "tests/nested/test_a.py::test_bad[1]",
-    "tests/nested/test_a.py::test_left_out",
-    "tests/nested/test_b.py::test_broken_at_its_end",
-    "tests/nested/test_b.py::test_lost",
+    "inside/test_a.py::test_good",
+    "inside/test_a.py::test_bad[1]",
+    "inside/test_a.py::test_left_out",
+    "inside/test_b.py::test_broken_at_its_end",
+    "inside/test_b.py::test_lost",
 ]
 REPORT = """<testsuites><testsuite>
-<testcase classname="tests.nested.test_a" name="test_good"/>
-<testcase classname="tests.nested.test_a" name="test_bad[1]"><failure message="1 == 2&#10;more"/></testcase>
-<testcase classname="tests.nested.test_a" name="test_left_out"><skipped message="no counters"/></testcase>
-<testcase classname="tests.nested.test_b" name="test_broken_at_its_end"/>
-<testcase classname="tests.nested.test_b" name="test_broken_at_its_end"><error message="gone"/></testcase>
+<testcase classname="inside.test_a" name="test_good"/>
+<testcase classname="inside.test_a" name="test_bad[1]"><failure message="1 == 2&#10;more"/></testcase>
+<testcase classname="inside.test_a" name="test_left_out"><skipped message="no counters"/></testcase>
+<testcase classname="inside.test_b" name="test_broken_at_its_end"/>
+<testcase classname="inside.test_b" name="test_broken_at_its_end"><error message="gone"/></testcase>
 </testsuite></testsuites>"""
 
 
@@ -79,10 +80,7 @@ def test_the_next_machine_runs_what_did_not_pass(
     outcomes = checked(tmp_path, NAMES[:4])
     assert [outcome.word for outcome in outcomes] == ["passed", "passed", "skipped", "passed"]
     assert [words[:-2] for words in machines] == [NAMES[:4], NAMES[:4], [NAMES[1], NAMES[3]]]
-    assert (
-        "machine 2 of at most 3: failed: tests/nested/test_a.py::test_bad[1]: 1 == 2"
-        in capsys.readouterr().out
-    )
+    assert "machine 2 of at most 3: failed: inside/test_a.py::test_bad[1]: 1 == 2" in capsys.readouterr().out
 
 
 def test_a_machine_that_dies_loses_only_its_own_checks(
@@ -179,5 +177,10 @@ def test_the_shapes_have_a_check_of_their_own() -> None:
     assert len({(machine.smp, machine.cpu) for machine in machines}) == 8
     assert all("kvm" not in machine.append.split() for machine in machines)
     assert nested_kvm.checks_of(machines, rest) == [nested_kvm.SHAPE_CHECKS]
-    assert nested_kvm.checks_of(machines[:1], []) == ["tests/nested", f"--ignore={nested_kvm.SHAPE_CHECKS}"]
-    assert nested_kvm.checks_of(machines[:1], ["tests/nested/test_host.py"]) == ["tests/nested/test_host.py"]
+    assert nested_kvm.checks_of(machines[:1], []) == [
+        "contrib/nested_kvm/inside",
+        f"--ignore={nested_kvm.SHAPE_CHECKS}",
+    ]
+    assert nested_kvm.checks_of(machines[:1], ["contrib/nested_kvm/inside/test_host.py"]) == [
+        "contrib/nested_kvm/inside/test_host.py"
+    ]

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from benchgate.host import lock
+from contrib.nested_kvm.inside.kit import KVM, begun, ended, guests, measured, rows, session_in
 from tests.machines import wait_until
-from tests.nestedkit import KVM, begun, ended, guests, measured, rows, session_in
 
 LONG = '"primes", hi=3_000_000'
 TERN = ("--smp=1", "--system=kernel")

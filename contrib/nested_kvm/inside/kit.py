@@ -1,4 +1,4 @@
-"""What the checks inside the nested machine share (tools/nested_kvm.py boots it)."""
+"""What the checks inside the nested machine share (contrib/nested_kvm/machine.py boots it)."""
 
 from __future__ import annotations
 

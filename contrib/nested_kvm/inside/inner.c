@@ -1,4 +1,4 @@
-// /bench of the small nested machine (tools/nested_boot.py): loads KVM's modules, runs the QEMU of /argv,
+// /bench of the small nested machine (contrib/nested_kvm/boot.py): loads KVM's modules, runs the QEMU of /argv,
 // whose words end with a 0 byte, on the console that it was given, and says how it ended.
 //
 // Takes from the kernel's command line the parameters of a module,

@@ -3,7 +3,7 @@ QEMU that boots it.
 
 Takes a folder to keep things in; gives the disk, the kernel, an initramfs that finds the disk, and QEMU. They
 are made once for what they are made of: the packages, the Python lock, the locks of fetched programs and the
-sources that are compiled. The checkout itself is not part of it (tools/nested_kvm.py). Needs root,
+sources that are compiled. The checkout itself is not part of it (contrib/nested_kvm/machine.py). Needs root,
 mmdebstrap, mke2fs and the network the first time. Fails with FetchError, or with the program that failed.
 """
 
@@ -48,7 +48,7 @@ _FILL = (
     ("./run", "setup"),
     (".venv/bin/benchgate", "doctor"),
     (_PYTHON, "-m", "pytest", *_QUICK, "--system", "kernel", "--system", "linux"),
-    (_PYTHON, "-m", "compileall", "-q", "src", "tests", "guest", "tools", "conftest.py"),
+    (_PYTHON, "-m", "compileall", "-q", "src", "tests", "guest", "tools", "contrib", "conftest.py"),
 )
 """What fills the new system's cache, so that the nested machine fetches and compiles little."""
 _NOTHING_DECIDED = (5, 75)
@@ -75,7 +75,7 @@ until [ -b /dev/vda ] && [ -b /dev/vdb ] && [ -b /dev/vdc ]; do $b sleep 0.1; do
 $b mount -t ext4 -o noatime /dev/vda /root || $b poweroff -f
 $b tar x -f /dev/vdb -C /root/{checkout} || $b poweroff -f
 for one in proc sys dev; do $b mount --move /$one /root/$one; done
-exec $b switch_root /root /bin/bash /{checkout}/tests/nested/init.sh
+exec $b switch_root /root /bin/bash /{checkout}/contrib/nested_kvm/inside/init.sh
 """
 
 

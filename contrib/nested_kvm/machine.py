@@ -1,9 +1,9 @@
-"""Boots a machine with a real KVM, under TCG, and runs the checks of tests/nested in it: `nox -s nested-kvm`.
+"""Boots a machine with a real KVM, under TCG, and runs the checks of inside/ in it: `nox -s nested-kvm`.
 
-`python -m tools.nested_kvm [--cpus 4] [--topology sockets=1,cores=2,threads=2] [--steady] [--shapes]
-[--folder DIR] [words of pytest]`. QEMU's TCG emulates the SVM of AMD's processors with nested paging, so
-Debian's own module kvm-amd gives the machine a /dev/kvm that runs guests. The checkout goes in as a tar
-archive on the second disk; what the checks leave comes out on the third one and is judged here: each check
+`python -m contrib.nested_kvm.machine [--cpus 4] [--topology sockets=1,cores=2,threads=2] [--steady]
+[--shapes] [--folder DIR] [words of pytest]`. QEMU's TCG emulates the SVM of AMD's processors with nested
+paging, so Debian's own module kvm-amd gives the machine a /dev/kvm that runs guests. The checkout goes in as
+a tar archive on the second disk; what the checks leave comes out on the third one and is judged here: each check
 that was collected must pass in one of at most three machines, and `benchgate verify` may find no
 contradiction in a session's folder. Exits with 1 if a check failed, did not run, or left a session that
 contradicts itself, and with 5, and the reason, where such a machine cannot be made.
@@ -30,12 +30,12 @@ from benchgate.base.errors import FetchError
 from benchgate.base.system.qemu import Qemu, comma_safe, command
 from benchgate.build.fetch import inputs
 from benchgate.evidence import check
+from contrib.nested_kvm.root import TOOLS, NestedDisk, checkout_names, disk
 from tools import fresh
-from tools.nested_root import TOOLS, NestedDisk, checkout_names, disk
 
 KEPT = fresh.HERE / ".nox" / "nested-kvm"
 NOTHING_DONE = 5
-CHECKS = "tests/nested"
+CHECKS = "contrib/nested_kvm/inside"
 CPU = "EPYC,+svm,-hypervisor"
 """The machine looks like one without a hypervisor, so that wall time qualifies as on a workstation."""
 APPEND = "console=ttyS0 quiet panic=-1 mitigations=off cryptomgr.notests no_timer_check tsc=reliable"
@@ -267,7 +267,7 @@ def obstacle() -> str:
 
 
 def arguments(words: Sequence[str]) -> tuple[list[NestedMachine], Path, list[str]]:
-    parser = argparse.ArgumentParser(prog="python -m tools.nested_kvm", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m contrib.nested_kvm.machine", description=__doc__)
     parser.add_argument("--cpus", type=int, default=4, help="the machine's CPUs")
     parser.add_argument("--topology", default="", help="more words of -smp: sockets=1,cores=2,threads=2")
     parser.add_argument("--memory", default="4G")

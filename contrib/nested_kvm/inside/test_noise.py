@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from contrib.nested_kvm.inside.kit import ON_KVM, linux, measured, rows
 from tests.line.sessions import REPO, run_pytest
-from tests.nestedkit import ON_KVM, linux, measured, rows
 
 ROWS = "(smp or threads) and not history and not tern"
 """The rows of `nox -s linux-baseline`."""

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from benchgate.build.fetch import inputs
+from contrib.nested_kvm.inside.kit import GATE, linux, measured, on_kvm, rows, runs_of
 from tests.kernelkit import talker
 from tests.line.sessions import Session, run_benchgate
 from tests.line.test_prompt import ORACLE, SYSTEM, WINDOWS, WORKLOAD
-from tests.nestedkit import GATE, linux, measured, on_kvm, rows, runs_of
 
 COUNTS = [n for n in (1, 2, 4) if n <= len(os.sched_getaffinity(0))]
 TYPED = """\

@@ -1,4 +1,4 @@
-"""tools.nested_boot: both command lines, and what it reads of a console. Nothing is booted."""
+"""contrib.nested_kvm.boot: both command lines, and what it reads of a console. Nothing is booted."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from benchgate.base.errors import BootError
 from benchgate.base.system.qemu import CONTROLLED, ON_STDIO, Qemu
 from benchgate.build.fetch import inputs
-from tools import nested_boot
-from tools.nested_boot import SETTINGS, USED, NestedGuest
+from contrib.nested_kvm import boot as nested_boot
+from contrib.nested_kvm.boot import SETTINGS, USED, NestedGuest
 
 QEMU = Qemu(Path("/q"), {}, (), (10, 0, 2), "d")
 GUEST = NestedGuest(("qemu", "-cpu", "host", "-machine", "q35"), "n")

@@ -1,11 +1,11 @@
 """Boots a guest under a real KVM, in a small machine that TCG emulates; counts what a setting costs there.
 
-`python -m tools.nested_boot [--smp 2] [--times 1] [--rounds 1] [SETTING ...]` boots in each
+`python -m contrib.nested_kvm.boot [--smp 2] [--times 1] [--rounds 1] [SETTING ...]` boots in each
 of SETTINGS (or of those named), in turns, and prints a table: how often the guest left, how long it took by
 the outer machine's clock, which counts instructions (2 ns each), and the CPU time of the outer QEMU. The
 first two hardly depend on what else this host does.
 
-The machine has no disk. Its initramfs holds our PID 1, tests/nested/inner.c, the fetched QEMU with its
+The machine has no disk. Its initramfs holds our PID 1, inside/inner.c, the fetched QEMU with its
 libraries, KVM's modules, and what the guest boots. The inner QEMU has the command line that benchgate makes
 for lane kvm, but that the guest starts at once. Fails with FetchError where QEMU, the kernel or its modules
 cannot be had, and with BootError, which has the console, if a boot does not end as it should.
@@ -43,11 +43,11 @@ from benchgate.plan import catalog
 from benchgate.plan.planned import PlannedCell, Seats
 from benchgate.plan.workloadfile import fill
 from benchgate.run.argv import BootOptions, VmConfig, guest_spec
-from tools.nested_kvm import APPEND, CPU, LONGEST_S, PARALLEL, STEADY
+from contrib.nested_kvm.machine import APPEND, CPU, LONGEST_S, PARALLEL, STEADY
 
 KVM_MODULES = ("irqbypass", "kvm", "kvm-amd")
 UNPACKERS: Mapping[str, Callable[[bytes], bytes]] = {".xz": lzma.decompress, ".zst": zstd, ".ko": bytes}
-HERE = Path(__file__).parent.parent
+HERE = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ def archive(qemu: Qemu, argv: Sequence[str]) -> bytes:
     program = programs.compiled(
         "nested",
         "bench",
-        HERE / "tests" / "nested",
+        HERE / "contrib" / "nested_kvm" / "inside",
         ["inner.c"],
         ["-static", "-O2", "-Wall", "-Wextra", "-Werror"],
     )
@@ -297,7 +297,7 @@ def run_of(console: str, times: int, cpu_s: tuple[float, ...], whole_s: float) -
 
 
 def main(words: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tools.nested_boot", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m contrib.nested_kvm.boot", description=__doc__)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--times", type=int, default=1, help="boots of the guest in each boot of the machine")
     parser.add_argument("--smp", type=int, default=2)
