@@ -3,8 +3,8 @@
 `python -m contrib.nested_kvm.machine [--cpus 4] [--topology sockets=1,cores=2,threads=2] [--steady]
 [--shapes] [--folder DIR] [words of pytest]`. QEMU's TCG emulates the SVM of AMD's processors with nested
 paging, so Debian's own module kvm-amd gives the machine a /dev/kvm that runs guests. The checkout goes in as
-a tar archive on the second disk; what the checks leave comes out on the third one and is judged here: each check
-that was collected must pass in one of at most three machines, and `benchgate verify` may find no
+a tar archive on the second disk; what the checks leave comes out on the third one and is judged here: each
+check that was collected must pass in one of at most three machines, and `benchgate verify` may find no
 contradiction in a session's folder. Exits with 1 if a check failed, did not run, or left a session that
 contradicts itself, and with 5, and the reason, where such a machine cannot be made.
 """

@@ -154,6 +154,11 @@ def own(rig: Rig, tmp_path: Path) -> Own:
     return Own(rig, folder)
 
 
+def unwrapped(result: pytest.RunResult) -> str:
+    """What it printed, without line breaks: a terminal has a width."""
+    return " ".join((result.stdout.str() + result.stderr.str()).split())
+
+
 def test_a_session_uses_all_five(own: Own) -> None:
     result = own.run()
     result.assert_outcomes(passed=4)
@@ -222,8 +227,7 @@ def test_a_report_that_would_overwrite_a_file_of_the_session_is_refused_before_a
     (own.folder / "words.py").write_text(REPORT.replace("words.txt", name))
     result = own.run()
     assert result.ret != 0
-    (said,) = {line for line in result.stdout.lines if "give NAME another file name" in line}
-    assert f"writes {name}; " in said
+    assert f"writes {name}; give NAME another file name" in unwrapped(result)
     assert not (own.rig.latest / "session.json").exists()
 
 
@@ -241,8 +245,8 @@ def test_a_file_that_is_no_report_is_refused_before_anything_is_measured(own: Ow
     (own.folder / "words.py").write_text(text)
     result = own.run()
     assert result.ret != 0
-    assert "words.py: a report must define NAME (a plain file name) and render(view); " in result.stdout.str()
-    assert "Traceback" not in result.stdout.str()
+    assert "words.py: a report must define NAME (a plain file name) and render(view); " in unwrapped(result)
+    assert "Traceback" not in unwrapped(result)
     assert not (own.rig.latest / "session.json").exists()
 
 
