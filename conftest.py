@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 pytest_plugins = ["pytester"]
 TESTS = Path(__file__).parent / "tests"
-ROWS = "rows"
-"""The folder of a feature's tests that measure; they run only if a word names it."""
+ONLY_NAMED = ("rows", "inside")
+"""Folders of tests that measure, or that need a machine made for them: they run only if a word names them."""
 ONLY_ASKED = ("long", "soak", "lies", "scx")
 """Tests with these marks run only where `-m` names the mark."""
 SIGNALS: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
@@ -31,7 +31,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     mark with a folder of tests; `pytest_collection_modifyitems` gives others to modules that do not name
     them."""
     named = [config.invocation_params.dir / word.partition("::")[0] for word in config.args]
-    if collection_path.name == ROWS and collection_path.is_dir():
+    if collection_path.name in ONLY_NAMED and collection_path.is_dir():
         return None if any(path.is_relative_to(collection_path) for path in named) else True
     mark = config.option.markexpr
     if collection_path.suffix != ".py" or not mark.isidentifier() or not (TESTS / mark).is_dir():

@@ -24,16 +24,10 @@ TERN_AND_LINUX = ("--system", "kernel", "--system", "linux")
 LINUX_AND_NATIVE = ("--system", "linux", "--system", "native")
 LINUX_ROWS = "(smp or threads) and not history and not tern"
 FEATURES = [path.relative_to(HERE) for path in sorted(HERE.glob("src/benchgate/features/*/tests"))]
-BOOTLESS = (
-    "tests/unit",
-    "tests/plugin",
-    "tests/evidence",
-    "tests/golden",
-    "guest/workloads",
-    *map(str, FEATURES),
-)
-"""Tests of benchgate itself that boot nothing, but for those of features, which have a folder for them."""
-NO_BOOTS = ("--ignore-glob=*/features/*/tests/boots",)
+CORE = ("tests/unit", "tests/plugin", "tests/evidence", "tests/golden")
+BOOTLESS = (*CORE, "guest/workloads", "contrib", *map(str, FEATURES))
+"""Tests of benchgate itself that boot nothing, but for those in a folder `boots`."""
+NO_BOOTS = ("--ignore-glob=*/tests/boots",)
 BOOTS = ("tests/line", "tests/guests")
 ALONGSIDE = (*BOOTS, *BOOTLESS)
 """Their tests run under xdist, because neither the host's load nor another guest disturbs them. Those with
@@ -208,7 +202,8 @@ def lint(session: nox.Session) -> None:
     """Check the style of Python and C."""
     _module("ruff", "check", ".")
     _module("ruff", "format", "--check", ".")
-    sources = sorted(str(p) for root in ("guest", "kernel", "src") for p in (HERE / root).rglob("*.[ch]"))
+    roots = (HERE / name for name in ("guest", "kernel", "src", "contrib"))
+    sources = sorted(str(path) for root in roots for path in root.rglob("*.[ch]"))
     if clang_format := next((d for d in os.get_exec_path() if Path(d, "clang-format").is_file()), None):
         session.run(f"{clang_format}/clang-format", "--dry-run", "--Werror", *sources, external=True)
     else:
@@ -269,8 +264,8 @@ def compilers(session: nox.Session) -> None:
 
 @nox.session(name="nested-kvm")
 def nested_kvm(session: nox.Session) -> None:
-    """Boot a machine with a real KVM under TCG, and run tests/nested in it (docs/how-to/nested-kvm.md)."""
-    _module("tools.nested_kvm", *session.posargs)
+    """Boot a machine with a real KVM under TCG, and run checks in it (contrib/nested_kvm)."""
+    _module("contrib.nested_kvm.machine", *session.posargs)
 
 
 @nox.session(venv_backend="venv", reuse_venv=True)
@@ -284,7 +279,8 @@ def release(session: nox.Session) -> None:
     _pytest("tests/line/test_wheel.py", "-q")
     if "--no-fresh" not in session.posargs:
         _module("tools.fresh")
-        _module("tools.nested_kvm", "tests/nested/test_guests.py", "-k", "verified and kernel")
+        inside = "contrib/nested_kvm/inside/test_guests.py"
+        _module("contrib.nested_kvm.machine", inside, "-k", "verified and kernel")
     for path in files:
         session.log(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(HERE)}")
 

@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from benchgate.base.cells import Cell, Lane, ParamValue, Window
     from benchgate.base.errors import BenchgateError, VerifyError
     from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Verdict, Word
+    from benchgate.base.jsonfields import as_json
     from benchgate.base.paths import data_root
     from benchgate.base.runs import OracleRun, WorkerReport
     from benchgate.base.statistics.histogram import Histogram
+    from benchgate.base.text import visible
     from benchgate.judge.gates.wording import verdict
     from benchgate.judge.oracles.answers import (
         FOLD,
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
         whole,
     )
     from benchgate.plan.mark_table import GateMark
+    from benchgate.render.figures import ArmFigures, ArmSeries, series_of
     from benchgate.render.view import SessionView
     from benchgate.run.guest import RunningGuest
     from benchgate.session.pytest_hooks.results import CellResult, VerdictResult
@@ -50,8 +53,10 @@ _NAMES_BY_MODULE = {
     "base.errors": ("BenchgateError", "VerifyError"),
     "base.gates": ("Arm", "Gate", "GateInput", "Policy", "Ruling", "Verdict", "Word"),
     "base.statistics.histogram": ("Histogram",),
+    "base.jsonfields": ("as_json",),
     "base.paths": ("data_root",),
     "base.runs": ("OracleRun", "WorkerReport"),
+    "base.text": ("visible",),
     "judge.oracles.answers": (
         "add_up",
         "all_in_one",
@@ -77,6 +82,7 @@ _NAMES_BY_MODULE = {
     ),
     "judge.gates.wording": ("verdict",),
     "plan.mark_table": ("GateMark",),
+    "render.figures": ("ArmFigures", "ArmSeries", "series_of"),
     "render.view": ("SessionView",),
     "run.guest": ("RunningGuest",),
     "session.pytest_hooks.results": ("CellResult", "VerdictResult"),
@@ -87,6 +93,8 @@ _MODULE_OF = {name: module for module, names in _NAMES_BY_MODULE.items() for nam
 __all__ = [
     "FOLD",
     "Arm",
+    "ArmFigures",
+    "ArmSeries",
     "BenchgateError",
     "Cell",
     "CellResult",
@@ -113,6 +121,7 @@ __all__ = [
     "after_turns",
     "after_turns_from",
     "all_in_one",
+    "as_json",
     "data_root",
     "equal_cost",
     "equal_share",
@@ -126,10 +135,12 @@ __all__ = [
     "random_numbers",
     "ranges",
     "scenario_tests",
+    "series_of",
     "summed",
     "together",
     "total",
     "verdict",
+    "visible",
     "whole",
 ]
 

@@ -17,10 +17,12 @@ from typing import Any
 import pytest
 import yaml
 
+from benchgate.render.reports import rendered
 from tests import forgerykit, optional
 from tests.line.sessions import REPO
 from tests.machines import PATIENCE_S
 from tests.unit.evidence.test_chain import line_of, new_key
+from tests.unit.factories import scaled_view
 
 ACTION = yaml.safe_load((REPO / "action.yml").read_text())
 DOC = (REPO / "docs" / "how-to" / "run-in-ci.md").read_text()
@@ -288,7 +290,7 @@ def test_a_job_without_a_session_is_no_success(prepared: Runner) -> None:
 def test_the_reports_that_gitlab_gets_are_those_of_a_session(runner: Runner) -> None:
     session = forgerykit.made(runner.folder / "reports")
     reports: dict[str, Any] = JOB["artifacts"]["reports"]
-    assert set(reports) == {"junit", "metrics"}
+    assert set(reports) == {"junit"}
     for pattern in reports.values():
         assert [path.parent for path in runner.folder.glob(pattern)] == [session]
     assert JOB["allow_failure"] == {"exit_codes": [75]}
@@ -336,8 +338,10 @@ def test_the_commands_that_sign_work(runner: Runner, tmp_path: Path) -> None:
 
 @optional.needs("jq")
 def test_the_command_for_kcidb_works(runner: Runner) -> None:
-    forgerykit.made(runner.folder / "reports")
-    done = runner.run(block("Other readers", "sh"))
+    session = forgerykit.made(runner.folder / "reports")
+    made = rendered(scaled_view(), [REPO / "contrib" / "reports" / "kcidb.py"])
+    (session / "kcidb.json").write_text(made.texts["kcidb.json"])
+    done = runner.run(block("Reports for other programs", "sh"))
     assert done.returncode == 0, done.stderr
     data = json.loads((runner.folder / "submission.json").read_text())
     assert (data["checkouts"], data["builds"]) == ([], [])

@@ -154,6 +154,11 @@ def own(rig: Rig, tmp_path: Path) -> Own:
     return Own(rig, folder)
 
 
+def unwrapped(result: pytest.RunResult) -> str:
+    """What it printed, without line breaks: a terminal has a width."""
+    return " ".join((result.stdout.str() + result.stderr.str()).split())
+
+
 def test_a_session_uses_all_five(own: Own) -> None:
     result = own.run()
     result.assert_outcomes(passed=4)
@@ -197,7 +202,50 @@ def test_what_a_users_report_raises_ends_the_session_with_an_error(own: Own, sto
     (own.folder / "words.py").write_text(REPORT.replace("    return", f"    {stop}\n    return"))
     result = own.run()
     assert result.ret == 4
-    assert re.search("render\\(\\) raised (SystemExit: 0|Skipped: so green)", result.stdout.str())
+    said = "render\\(\\) raised (SystemExit: 0|Skipped: so green); the session is whole and sealed without"
+    assert re.search(said, unwrapped(result))
+
+
+def test_a_session_without_the_file_of_a_report_that_failed_is_verified_without_that_report(
+    own: Own, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (own.folder / "words.py").write_text(REPORT.replace("    return", "    1 / 0\n    return"))
+    assert own.run().ret == 4
+    assert own.outcomes() == {"speedup": "PASS", "steady": "PASS"}
+    assert not (own.rig.latest / "words.txt").exists()
+    for text in ("no Python any more", REPORT):
+        (own.folder / "words.py").write_text(text)
+        assert cli.main(["verify", str(own.rig.latest)]) == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["session.json", "results.csv", "runs", "summary.md"])
+def test_a_report_that_would_overwrite_a_file_of_the_session_is_refused_before_anything_is_measured(
+    own: Own, name: str
+) -> None:
+    (own.folder / "words.py").write_text(REPORT.replace("words.txt", name))
+    result = own.run()
+    assert result.ret != 0
+    assert f"writes {name}; give NAME another file name" in unwrapped(result)
+    assert not (own.rig.latest / "session.json").exists()
+
+
+def test_two_reports_with_one_name_are_refused_before_anything_is_measured(own: Own) -> None:
+    (own.folder / "again.py").write_text(REPORT)
+    more = (f"--extra-report={own.folder}/words.py", f"--extra-report={own.folder}/again.py")
+    assert own.rig.run(*more).ret != 0
+    assert not (own.rig.latest / "session.json").exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["NAME = 'a.txt'\n", "def render(view): ...\n", REPORT.replace("words.txt", "../w")]
+)
+def test_a_file_that_is_no_report_is_refused_before_anything_is_measured(own: Own, text: str) -> None:
+    (own.folder / "words.py").write_text(text)
+    result = own.run()
+    assert result.ret != 0
+    assert "words.py: a report must define NAME (a plain file name) and render(view); " in unwrapped(result)
+    assert "Traceback" not in unwrapped(result)
+    assert not (own.rig.latest / "session.json").exists()
 
 
 @pytest.mark.parametrize("name", ["steady.py", "words.py"])

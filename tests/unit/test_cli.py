@@ -23,6 +23,7 @@ from benchgate.commands import cache as cache_command
 from benchgate.commands import docs
 from benchgate.session import doctor, replay
 from tests.machines import PATIENCE_S, wait_until
+from tests.unit.machines import DUO
 from tests.unit.sessions import finished_session
 
 
@@ -388,3 +389,21 @@ def test_docs_suggests_a_page(capsys: pytest.CaptureFixture[str]) -> None:
         refused(capsys, "docs", "zzz")
         == "benchgate: there is no page and no word `zzz`; `benchgate docs` lists all"
     )
+
+
+def test_machine_shows_a_shipped_machine_and_the_ideal_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["machine", "show", "desktop8"]) == 0
+    assert capsys.readouterr().out.startswith("machine    desktop8: ")
+    assert cli.main(["machine", "show", "ideal"]) == 0
+    assert capsys.readouterr().out == "ideal: no memory system; one instruction takes 1 ns\n"
+    assert "absent" in refused(capsys, "machine", "show", "absent")
+
+
+def test_machine_check_names_file_line_and_key_of_a_contradiction(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["machine", "check", str(data_root() / "fixtures/machines/desktop8.yaml")]) == 0
+    assert capsys.readouterr().out.endswith("desktop8.yaml is good\n")
+    (home / "bad.yaml").write_text(DUO.replace("local_ns: 50", "local_ns: 2"))
+    said = refused(capsys, "machine", "check", "bad.yaml")
+    assert said.startswith("benchgate: bad.yaml:14: memory.local_ns: is 2, less than the 11")

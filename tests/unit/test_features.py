@@ -14,7 +14,7 @@ from benchgate import hooks
 from benchgate.base.paths import data_root
 
 NAMES = [*hooks.features()]
-KEPT = ("src", "guest", "kernel", "fixtures", "reports/schema", "docs", "tests", "tools", "man")
+KEPT = ("src", "guest", "kernel", "fixtures", "reports/schema", "docs", "tests", "tools", "contrib", "man")
 FILES = ("pyproject.toml", "conftest.py", "ARCHITECTURE.md")
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "out", ".benchgate*")
 

@@ -44,7 +44,7 @@ TABLE: tuple[Command, ...] = (
     Command(
         "threads", "show who ran and waited in a run, which CPUs idled meanwhile, and why threads were late"
     ),
-    Command("machine", "show or check a machine with a memory system, or calibrate one from this host"),
+    Command("machine", "show or check a machine with a memory system"),
     Command("fleet", "make runs on other machines: the scheduler, its workers, what they may run"),
     Command("cache", "list the cache: QEMU, Linux image, built programs"),
     Command("completion", "print a script that completes commands and options in a shell"),

@@ -28,7 +28,6 @@ from benchgate.base.files import own_source_digest
 from benchgate.base.ssh_signatures import Signers
 from benchgate.base.text import visible
 from benchgate.evidence import chain, metrics_csv, results_csv
-from benchgate.evidence.baseline_file import FOLDER as BASELINES
 from benchgate.evidence.chain import Link, broken_link, chain_start, parse_chain, parse_manifest
 from benchgate.evidence.files import (
     ATTEMPTS,
@@ -47,16 +46,12 @@ from benchgate.evidence.session_folder import (
     FORMAT,
     FORMATS,
     METRICS,
+    OWN,
     PARTIAL,
     RESULTS,
     VERDICTS,
     VERSION,
 )
-
-OWN = frozenset(
-    {SESSION, ATTEMPTS, MANIFEST, SIGNATURE, RESULTS, METRICS, "runs", "smokes", "profile", BASELINES}
-)
-"""The entries of a session's folder that are not reports."""
 
 _MAY_BE_EMPTY = re.compile(r"runs(/[0-9]{4,}-[^/]+)?|profile(/.*)?")
 """Folders that may be empty: without runs, after a killed attempt, or where perf recorded nothing."""
@@ -295,17 +290,20 @@ def _check_reports(findings: _Findings, folder: Path, recompute: Recompute) -> N
         name: read_text(folder, name) for name in due if name in written or os.path.lexists(folder / name)
     }
     _check_names(findings, folder, written - FIRST_REPORTS, frozenset(expected), facts)
-    found = differences(there, due, same_source=facts.get("source") == own_source_digest())
+    is_ours = facts.get("source") == own_source_digest()
+    found = differences(there, due, same_source=is_ours)
     for name in found.figures:
         findings.add(MISMATCH, f"{name} does not follow from the runs")
-    if found.wording:
+    others = {text.partition("/")[0] for text in files_below(folder)} - OWN - set(expected)
+    retired: set[str] = set() if is_ours else others & written
+    if worded := (*found.wording, *sorted(retired)):
         findings.add(
             UNKNOWN_VERSION,
             "results, metrics and verdicts follow from the runs, but another version of benchgate wrote "
-            f"{', '.join(found.wording)}, and would word them differently: that version can check them "
-            f"(session.json has its commit, {facts.get('commit')!r:.60})",
+            f"{', '.join(worded)}, which this one words differently or does not write: that version can "
+            f"check them (session.json has its commit, {facts.get('commit')!r:.60})",
         )
-    for name in sorted({text.partition("/")[0] for text in files_below(folder)} - OWN - set(expected)):
+    for name in sorted(others - retired):
         findings.add(MISMATCH, f"{name} does not belong to a session")
 
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchgate.host.memory.host_description import caches
+from benchgate.host.caches import caches
 from benchgate.host.procfs import number_of
 
 ROOT = Path("/sys/fs/resctrl")

@@ -3,13 +3,14 @@
 A report is a Python file with NAME, the name of the report's file, and `render(view)`, which gives its text,
 or None for no report. Ours are in render/files; a user's own are named by path. Takes a SessionView; gives
 texts by file name: a session writes them, and `benchgate verify` renders them again and compares. A user's
-report that is not one, or that raises, is an error beside the texts of all others.
+report that is not one, that raises, or whose file another one writes, is an error beside the texts of all
+others.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, ModuleType
@@ -17,6 +18,7 @@ from types import MappingProxyType, ModuleType
 from benchgate.base.errors import BenchgateError, CatalogError, RenderError
 from benchgate.base.pyfile import contained, described, load_module, modules_of
 from benchgate.evidence.files import is_safe_name
+from benchgate.evidence.session_folder import OWN
 from benchgate.render import files
 from benchgate.render.view import SessionView
 
@@ -41,9 +43,7 @@ def rendered(view: SessionView, more: Sequence[Path] = ()) -> RenderedReports:
     errors: list[BenchgateError] = []
     for path in more:
         try:
-            name, render = _report(load_module(path, "report"))
-            if name in texts:
-                raise CatalogError(f"report {path}: another report has the name {name}; change its NAME")
+            name, render = _of_user(path, texts)
             texts[name] = _called(path, render, view)
         except BenchgateError as error:
             errors.append(error)
@@ -55,16 +55,28 @@ def all_of(errors: Sequence[BenchgateError]) -> BenchgateError:
     return errors[0] if len(errors) == 1 else type(errors[0])("; ".join(map(str, errors)))
 
 
-def name_of(path: Path) -> str:
-    """The name of the file that a user's report makes."""
-    return _report(load_module(path, "report"))[0]
+def by_name(more: Sequence[Path]) -> Mapping[str, Path]:
+    """The user's reports by the names of their files. The first that cannot be one is an error."""
+    result: dict[str, Path] = {}
+    for path in more:
+        result[_of_user(path, {*ours(), *result})[0]] = path
+    return result
+
+
+def _of_user(path: Path, taken: Container[str]) -> tuple[str, Renderer]:
+    name, render = _report(load_module(path, "report"))
+    if name in OWN or name in taken:
+        writer = "the session itself" if name in OWN else "another report"
+        raise CatalogError(f"report {path}: {writer} writes {name}; give NAME another file name")
+    return name, render
 
 
 def _report(module: ModuleType) -> tuple[str, Renderer]:
     name, render = getattr(module, "NAME", None), getattr(module, "render", None)
     if not isinstance(name, str) or not is_safe_name(name) or "/" in name or not callable(render):
         raise CatalogError(
-            f"{module.__file__}: a report must define NAME (a plain file name) and render(view)"
+            f"{module.__file__}: a report must define NAME (a plain file name) and render(view); "
+            "`benchgate docs extend` has one"
         )
     return name, render
 

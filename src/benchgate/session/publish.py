@@ -46,7 +46,9 @@ def write(session: SessionFolder, view: SessionView, options: Options, notice: C
     except EvidenceError as error:  # it concerns old sessions only
         notice(str(error))
     if made.errors:
-        raise reports.all_of(made.errors)
+        failed = reports.all_of(made.errors)
+        advice = "the session is whole and sealed without its file; mend it for the next session"
+        raise type(failed)(f"{failed}; {advice}")
 
 
 def _tell_github(view: SessionView, notice: Callable[[str], None]) -> None:

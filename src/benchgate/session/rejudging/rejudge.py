@@ -183,19 +183,20 @@ def verified(folder: Path, trusted: TrustedPrograms, verb: str) -> tuple[check.C
 
     def again(of: Path) -> Mapping[str, str]:
         sessions.append(judged(of, trusted, verb))
-        return texts(sessions[-1].view, trusted)
+        return texts(sessions[-1], trusted)
 
     return check.verify_session(folder, again), sessions[-1] if sessions else None
 
 
 def recompute(folder: Path, trusted: TrustedPrograms = NOTHING) -> dict[str, str]:
     """The text that results.csv, metrics.csv and every report should have, for `benchgate verify`."""
-    return texts(judge_session(folder, trusted, "verify"), trusted)
+    return texts(judged(folder, trusted, "verify"), trusted)
 
 
-def texts(view: SessionView, trusted: TrustedPrograms = NOTHING) -> dict[str, str]:
-    """The files that show this view."""
-    made = reports.rendered(view, trusted.reports)
+def texts(session: JudgedSession, trusted: TrustedPrograms = NOTHING) -> dict[str, str]:
+    """The files that show this session."""
+    view = session.view
+    made = reports.rendered(view, trusted.for_files(session.facts).reports)
     if made.errors:
         raise reports.all_of(made.errors)
     return {RESULTS: results_csv.render(view.rows), METRICS: metrics_csv.render(view.rows), **made.texts}

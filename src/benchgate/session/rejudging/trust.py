@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from benchgate.base.workload.workloads import Workload
 from benchgate.evidence.facts import Program, read_programs
 from benchgate.plan import catalog
 from benchgate.render import reports
+
+REPORT = "--extra-report"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +36,22 @@ class TrustedPrograms:
     def programs(self) -> tuple[Program, ...]:
         oracles = (("--workload", name, one.file, one.oracle) for name, one in self.workloads.items())
         gates = (("--gate", kind, path, path) for kind, path in self.gates.items())
-        own = (("--extra-report", reports.name_of(path), path, path) for path in self.reports)
+        own = ((REPORT, name, path, path) for name, path in reports.by_name(self.reports).items())
         rows = (*oracles, *gates, *own)
         return tuple(Program(option, name, str(path), _digest(file)) for option, name, path, file in rows)
 
+    def for_files(self, facts: Mapping[str, Any]) -> TrustedPrograms:
+        """Without the reports that wrote no file into the session, because they failed there."""
+        named = reports.by_name(self.reports).items()
+        return replace(self, reports=tuple(path for name, path in named if _wrote(name, facts)))
+
     def as_json(self) -> list[dict[str, Any]]:
         return [asdict(program) for program in self.programs]
+
+
+def _wrote(report: str, facts: Mapping[str, Any]) -> bool:
+    listed = facts.get("reports")
+    return not isinstance(listed, list) or report in listed
 
 
 def _digest(file: Path) -> str:
@@ -64,7 +76,8 @@ def require_programs(
     """NeedsFilesError unless the caller named every program of the user that judged the session. `command`:
     the command that needs them, without their options."""
     given = {(program.option, program.name): program for program in trusted.programs}
-    recorded = {(program.option, program.name): program for program in read_programs(facts, where)}
+    needed = (one for one in read_programs(facts, where) if one.option != REPORT or _wrote(one.name, facts))
+    recorded = {(program.option, program.name): program for program in needed}
     missing = [program for key, program in recorded.items() if key not in given]
     if missing:
         named = [given.get(key, program) for key, program in recorded.items()]

@@ -280,6 +280,24 @@ def test_a_report_that_another_version_worded_is_no_mismatch_and_not_intact(sess
     assert "summary.md" in check.text
 
 
+def test_a_report_that_another_version_wrote_and_this_one_does_not_is_no_mismatch(
+    session: SessionFolder,
+) -> None:
+    folder = published(session)
+    facts = json.loads((folder / "session.json").read_text())
+    (folder / "session.json").write_text(json.dumps({**facts, "reports": [*facts["reports"], "bmf.json"]}))
+    (folder / "bmf.json").write_text("{}\n")
+    reseal(folder)
+    assert verify_session(folder, rejudge.recompute).exit_code == MISMATCH
+    by_another_version(folder)
+    reseal(folder)
+    check = verify_session(folder, rejudge.recompute)
+    assert (check.exit_code, "wrote bmf.json, which this one" in check.text) == (UNKNOWN_VERSION, True)
+    (folder / "other.json").write_text("{}\n")
+    reseal(folder)
+    assert verify_session(folder, rejudge.recompute).exit_code == MISMATCH
+
+
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [

@@ -1,0 +1,1 @@
+"""Reports for `--extra-report`, each a file that imports nothing but what `benchgate` exports."""
