@@ -1,6 +1,6 @@
 """Compares the memory model with valgrind's cachegrind: one static program, the same caches.
 
-`python -m tools.cachegrind` prints the table of docs/measured/machines-measured.md. The program is the case
+`python -m tools.cachegrind` prints a table. The program is the case
 `mixed` of tests/data/memory: sort, matrix product, sieve and random increments, in one function. Fails as
 tools/valgrind.py does.
 """

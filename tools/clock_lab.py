@@ -1,4 +1,4 @@
-"""Boots the Linux guest on the instruction clock, for tests and for docs/measured/insn-measured.md.
+"""Boots the Linux guest on the instruction clock, for tests and for docs/measured/figures.md.
 
 `python -m tools.clock_lab truth|cost|memory|order|threads|handovers|turns` prints one of the tables.
 `seen RUN ...` prints what it costs to see the threads of runs that were made with `--threads`; `counts RUN

@@ -1,4 +1,4 @@
-"""Boots a row of one seed again and again on a machine with memory (docs/measured/machines-measured.md).
+"""Boots a row of one seed again and again on a machine with memory.
 
 `python -m tools.clock_repeats [SYSTEM ...]`, by default `kernel`. $CLOCK_LAB_RUNS (20) runs at each CPU count
 of $CLOCK_LAB_CPUS (1,2,4,8,16,32) on $CLOCK_LAB_MEMORY (server2x16); every other run beside busy processes.

@@ -1,8 +1,7 @@
 """Boots the Linux guest on a machine with memory, for cases whose cost follows from arithmetic.
 
-`python -m tools.memory_lab latency|sharing` prints a table of docs/measured/machines-measured.md, `counters`
-that of docs/measured/memory-rows.md. The first two have the cases of tests/data/memory/memory.c. Nothing is
-checked here: the tests judge.
+`python -m tools.memory_lab latency|sharing` prints a table, `counters` another one. The first two have the
+cases of tests/data/memory/memory.c. Nothing is checked here: the tests judge.
 """
 
 from __future__ import annotations

@@ -492,6 +492,26 @@ def _when(promise: Promise) -> str:
     return "; ".join(f"{name} {' or '.join(words)}" for name, words in promise.when.items())
 
 
+def workloads() -> str:
+    """What is shipped: what each does, what is measured of it, and what can be set."""
+    rows = [
+        (
+            f"[{code(one.name)}](witnesses.md#{one.name})",
+            cell(one.about),
+            ", ".join(map(code, one.metrics)),
+            ", ".join(code(f"{spec.name}={spec.default}") for spec in one.params.values()),
+        )
+        for one in map(catalog.load_workload, catalog.names("workload"))
+    ]
+    return page(
+        "Workloads",
+        f"{SAYS} the YAML files of the shipped workloads.",
+        "Those with a C source have an oracle that knows every answer; of the others, [existing programs]"
+        "(../how-to/real-tools.md), some inform only. `work` and `total` are metrics of every one.",
+        table(("workload", "what it does", "metrics", "parameters, with their defaults"), rows),
+    )
+
+
 # ---- words
 
 
@@ -522,6 +542,7 @@ def pages() -> Mapping[str, str]:
         "fixtures.md": fixtures(),
         "commands.md": command_pages(),
         "exit-codes.md": codes(),
+        "workloads.md": workloads(),
         "witnesses.md": witnesses(),
         "glossary.md": words(),
         **{f"yaml-{file.name}.md": yaml_page(file) for file in FILES},

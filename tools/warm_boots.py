@@ -1,4 +1,4 @@
-"""Compares cold and warm starts of the Linux guest; prints the tables of docs/measured/insn-measured.md.
+"""Compares cold and warm starts of the Linux guest; prints tables.
 
 `python -m tools.warm_boots [WORKLOAD ...]` runs rows at 2 CPUs with short parameters: each seed cold, and
 each seed from each of five boots, warm. It prints the work window's median of both, how far medians of boots

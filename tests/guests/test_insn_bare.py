@@ -248,7 +248,7 @@ def test_increments_of_two_sockets_take_what_arithmetic_says(
 def test_while_the_other_cpu_is_away_increments_cost_their_instructions_only(
     guest: Path, tmp_path: Path
 ) -> None:
-    """This is why loops in which a timer's interrupt falls take less (docs/measured/machines-measured.md)."""
+    """This is why loops in which a timer's interrupt falls take less (tools/memory_lab.py sharing)."""
     alone = AWAY // ALONE
     done = increments(guest, tmp_path, "interrupted", AccessOrder.STRICT)
     assert done.each("sum")[0] == pytest.approx((INCREMENTS - alone) * TOGETHER + AWAY, rel=0.01)

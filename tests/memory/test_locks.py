@@ -1,7 +1,8 @@
 """Four spinlocks that all CPUs want: the curves of the literature, on a machine with two sockets.
 
-docs/measured/memory-rows.md#what-the-locks-show has the measured figures, the papers, and the reason of each
-limit.
+docs/measured/figures.md#memory-and-locks has measured figures. The gates are on the rate over that of 2
+CPUs. Over five seeds it is at 32 CPUs 0.159 to 0.162 (tas), 0.149 to 0.156 (ttas), 0.545 to 0.574 (ticket,
+which the clock's steps can have changed by 30%) and 0.763 to 0.805 (mcs).
 """
 
 import pytest

@@ -1,6 +1,7 @@
 """Services of the system as CPUs are added: calls between processes, wake-ups, creation.
 
-docs/measured/patterns.md#services has the measured figures and argues for each limit.
+Where Linux puts woken and new threads depends on the seed, so its limits leave room for that; tern has limits
+of its own in `fan` and `spread`. Above 4 CPUs they are below the smallest seed less the clock's steps.
 """
 
 import pytest

@@ -1,7 +1,7 @@
 """The cost of safety: tern's build profiles on the row that enters the kernel most often, and on single
 operations.
 
-The report compares each profile with `balanced`, which is the plain system (docs/measured/profiles.md). No
+The report compares each profile with `balanced`, which is the plain system (docs/measured/figures.md). No
 gate compares profiles, because no limit on the cost of safety is right for everyone. Each profile must scale.
 """
 

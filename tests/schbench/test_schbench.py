@@ -1,7 +1,7 @@
-"""schbench: message threads wake workers, which compute under their CPU's lock (docs/measured/schbench.md).
+"""schbench: message threads wake workers, which compute under their CPU's lock (docs/how-to/schbench.md).
 
 The thresholds are for the instruction clock, where a latency repeats exactly; on wall time they only demand
-that work was done. docs/measured/schbench.md#the-limits has the measured figures.
+that work was done. docs/how-to/schbench.md#the-limits has the measured figures.
 """
 
 import pytest

@@ -1,6 +1,6 @@
 """Debian's riscv64 kernel, which wakes workers on a busy CPU beside idle ones, and the wake-up that did it.
 
-docs/explanation/architectures.md says why; docs/measured/schedulers.md has the measured figures. The limit:
+docs/explanation/architectures.md says why. The limit:
 of 8 workers two share a CPU, so one CPU idles beside a thread that waits until a tick moves it: 4 ms of 8
 CPUs in a window of 40 ms, 1.25%. Another CPU's tick may come earlier.
 """

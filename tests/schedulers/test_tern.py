@@ -1,6 +1,6 @@
 """Idle CPUs beside waiting threads on tern: what arithmetic says, with each scheduler and with defects.
 
-docs/measured/schedulers.md has the measured figures. Where each limit comes from stands here:
+Where each limit comes from:
 
 - **`primes`, a worker for each CPU**: nobody has to wait, so `wasted` is 0, whatever the policy. The limit of
   0.1% is for the start, when the workers are woken one after the other.

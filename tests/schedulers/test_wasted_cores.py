@@ -1,6 +1,6 @@
 """Idle CPUs beside waiting threads on Linux: the scenarios of "A Decade of Wasted Cores", on several nodes.
 
-docs/measured/schedulers.md has the measured figures. If every CPU were used from the start, nothing would
+docs/measured/figures.md has measured figures. If every CPU were used from the start, nothing would
 be wasted. If no thread left home, the CPUs of the other node would idle until the work is over, half of all
 CPUs: 50%; with `case=hops` a quarter, because two of the four nodes may not be used: 25%. A gate stands
 half way between: `at_most` where threads leave home in time, `at_least` where the finding is that they do

@@ -1,6 +1,6 @@
 """Many boots of tern in a row, with changing workloads and schedulers: no hang, no panic, no wrong answer.
 
-Prints the table of docs/measured/soak.md. $BENCHGATE_SOAK_BOOTS is the number of boots per CPU count (default
+Prints a table. $BENCHGATE_SOAK_BOOTS is the number of boots per CPU count (default
 200).
 """
 

@@ -1,6 +1,6 @@
 """Repeated runs on the instruction clock: runs of one seed are equal.
 
-Prints a table of docs/measured/insn-measured.md. $BENCHGATE_SOAK_RUNS is the number of boots per row (default
+Prints a table. $BENCHGATE_SOAK_RUNS is the number of boots per row (default
 20).
 """
 

@@ -2,7 +2,8 @@
 
 One binary of tern, three schedulers: two have a queue per CPU and must scale; the third has one queue for all
 CPUs and, as a control, must not. The limits are for the instruction clock, where 4 CPUs need no host CPUs of
-their own. docs/measured/memory-rows.md#run-queues has the measured figures.
+their own. `rr` reaches 3.99 at 4 CPUs and `global`
+3.54, so 3.8 separates them.
 """
 
 import pytest

@@ -1,6 +1,8 @@
 """The applications of the shipped mixes, each alone; primes, checksum and schbench have rows elsewhere.
 
-docs/measured/mix-applications.md#as-rows has the measured figures and argues for each limit.
+The workers of all but `jobs` need nothing of each other, so 1.9 is the limit. In `jobs` a CPU has nothing to
+do while every job that is left waits for one that runs: 1.8. On wall time the limits only tell a row that
+scales.
 """
 
 import pytest
