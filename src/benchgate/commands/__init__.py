@@ -34,11 +34,6 @@ TABLE: tuple[Command, ...] = (
         "import",
     ),
     Command("baseline", "keep the figures of a session, to find regressions against them"),
-    Command(
-        "bisect",
-        "find the commit of a system's source with which a verdict became FAIL",
-        has_pytest_words=True,
-    ),
     Command("replay", "repeat a run of the instruction clock exactly"),
     Command("timeline", "write what each CPU and worker of a run did, as a trace for Perfetto's viewer"),
     Command(
