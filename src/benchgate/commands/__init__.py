@@ -1,4 +1,4 @@
-"""The commands of `benchgate`, one module for each: `new-system` is in new_system.py. Features add theirs.
+"""The commands of `benchgate`, one module for each: `build-linux` is in build_linux.py. Features add theirs.
 
 A module has `declare(parser)`, which declares its words, and `run(words)`, which gives the exit status; one
 whose actions are parsers of their own sets `command` for each, and needs no `run`. A command of two words,
@@ -18,7 +18,6 @@ TABLE: tuple[Command, ...] = (
     Command("build-linux", "build a Linux kernel that boots as our guest, with sched_ext"),
     Command("plan", "show what pytest would measure; boots nothing (pytest --plan)"),
     Command("init", "write files to start from: a test, a workload, or the YAML of a kernel"),
-    Command("new-system", "boot an unknown kernel and write a YAML file for it"),
     Command("sign", "sign a session with an SSH key, for `verify --signers`"),
     Command("verify", "check a session folder: signature, hashes, verifiers, statistics, verdicts"),
     Command("rejudge", "decide the verdicts again from the files; boots nothing"),
