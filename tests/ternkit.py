@@ -46,7 +46,7 @@ from benchgate.run.attempt import RunRequest
 from benchgate.run.record import clock_log, load, smoke_folder
 from benchgate.run.smoke import as_smoke, smoke_watch
 from benchgate.run.watch import watch_for
-from benchgate.session import recordings
+from benchgate.session import keepers
 from benchgate.session.warm_starts import WarmStarts
 from benchgate.session.workbench import SymbolFiles, completed, kernel_symbols
 from tests.machines import PATIENT
@@ -196,7 +196,7 @@ class Bootkit:
             seed=self.seed,
             measure=measure,
             words=words,
-            records=recordings.records(folder, lines=lines, observed=observed, threads=not counted),
+            records=keepers.records(folder, lines=lines, observed=observed, threads=not counted),
         )
         if planned.starts_warm:
             boot = replace(boot, start=self._warm.of(planned, image, self._machine(), 1))

@@ -35,12 +35,12 @@ from benchgate.build.fetch import cross, inputs
 from benchgate.build.toolchain import compiler
 from benchgate.insn.arguments import NO_RECORDS, ClockRun, Records, arguments
 from benchgate.insn.guests import exact_arguments, linux_words
+from benchgate.insn.kallsyms import linux_symbols
 from benchgate.insn.log import CARRIERS, AccessOrder, ClockLog
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.machine_shape import shape
 from benchgate.insn.observe.resolve import observe_file
 from benchgate.insn.plugin import FLAGS, api_of, build, c_file, c_folders, prepare
-from benchgate.insn.symbols import linux_symbols
 from benchgate.insn.window import ClockWindow, window
 from benchgate.plan import catalog
 from tools.overhead import forgotten

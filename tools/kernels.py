@@ -4,8 +4,8 @@ Takes NAME=PATH for each kernel of tests/kernels, and options for pytest; runs t
 instruction clock and names the others as skipped. The path is what the kernel's system.yaml calls `source`: a
 source tree, or an image. A tree in which the kernel is not built yet is copied and built by the kernel's
 build.sh; one without a build.sh is skipped, which is said. Exits with pytest's status; with 5 if no kernel
-could be gated, 4 if a name or path is wrong, and 1 if a build failed. The sources are no part of this
-repository.
+could be gated, 4 if a name, a path or an image is wrong, and 1 if a build failed. The sources are no part of
+this repository.
 """
 
 from __future__ import annotations
@@ -17,10 +17,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchgate.base.paths import data_root
-from benchgate.base.system.arch import X86_64
 from benchgate.plan import systemfile
-from benchgate.session.first_contact.proposal import linux_text
 
 REPO = Path(__file__).parents[1]
 SUITE = REPO / "tests" / "kernels"
@@ -61,10 +58,14 @@ def _gated(given: dict[str, Path], folder: Path, options: Sequence[str]) -> int:
             shutil.rmtree(made)
         elif status := _build(name, path, made):
             return status
-        if name == LINUX:
-            built_in = (data_root() / "fixtures" / "systems" / "linux.yaml").read_text()
-            (made / "system.yaml").write_text(linux_text(built_in, LINUX, "source", X86_64))
+        if name == LINUX and (status := _described(made)):
+            return status
     return _pytest(folder, options) if any(folder.iterdir()) else NOTHING_GATED
+
+
+def _described(made: Path) -> int:
+    words = ["new-system", str(made / "source"), "--name", LINUX, "--out", str(made / "system.yaml")]
+    return subprocess.call([sys.executable, "-m", "benchgate", *words], stdout=subprocess.DEVNULL)
 
 
 def _is_built(name: str, path: Path) -> bool:

@@ -81,6 +81,8 @@ class Feature:
     """For the reference: by the fixture, the place of the class of its value, and of classes in that."""
     files: tuple[str, ...] = ()
     """The places of its kinds of YAML files (base.yaml.keys.YamlFile), for the schemas."""
+    describes_kernels: str = ""
+    """Its command that boots a kernel and writes the YAML, as `benchgate NAME KERNEL --out FILE`."""
 
 
 FOLDER = Path(__file__).parent / "features"
@@ -111,3 +113,8 @@ def marks() -> Iterator[PlainMark]:
 
 def fixture_modules() -> Iterator[str]:
     yield from filter(None, (feature.fixtures for feature in features().values()))
+
+
+def describes_kernels() -> list[str]:
+    """The commands to advise for a kernel that nobody described."""
+    return [name for feature in features().values() if (name := feature.describes_kernels)]

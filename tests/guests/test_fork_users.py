@@ -21,7 +21,7 @@ from benchgate.run.attempt import execute
 from benchgate.run.forked import Fork
 from benchgate.run.guest import CONVERSATION
 from benchgate.run.templates import Templates
-from benchgate.session import recordings
+from benchgate.session import keepers
 from tests.guests.test_forks import compared, forks, nonce, on, require_equal, run
 from tests.guests.test_warm_starts import Bench, made, prompt_files
 from tests.line.sessions import run_pytest
@@ -39,7 +39,7 @@ def recorded(bench: Bench, folder: Path, seed: int, fork: Fork | None) -> Record
     folder.mkdir()
     has_memory = bench.planned.system.memory_machine is not None
     observed = bench.bench.observed(bench.planned)
-    records = recordings.records(
+    records = keepers.records(
         folder, observed=observed, profile=True, events=True, stacks=True, lines=has_memory
     )
     boot = BootOptions(nonce(seed), seed=seed, boot=1, records=records)

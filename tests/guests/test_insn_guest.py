@@ -19,11 +19,12 @@ from benchgate.build.fetch import cross
 from benchgate.insn import plugin
 from benchgate.insn.arguments import QUANTUM, Records
 from benchgate.insn.events import read_events
+from benchgate.insn.kallsyms import linux_symbols
 from benchgate.insn.log import MarkKind
 from benchgate.insn.observe.resolve import observe_file
 from benchgate.insn.plugin import FLAGS
 from benchgate.insn.profile import read_profile, read_stacks, top_table
-from benchgate.insn.symbols import linux_symbols, read_symbols
+from benchgate.insn.symbols import read_symbols
 from benchgate.insn.window import CALM
 from benchgate.plan import catalog
 from tools.clock_lab import (

@@ -25,7 +25,7 @@ from benchgate.run.guest import RunningGuest, started
 from benchgate.run.moments import Branch, ClockTurn, Standstill, at
 from benchgate.run.parallel import AttemptJob, execute_all
 from benchgate.run.record import clock_log
-from benchgate.session import recordings
+from benchgate.session import keepers
 from tests.guests.test_forks import AT_ONCE, lines, nonce, request_of, require_equal
 from tests.guests.test_warm_starts import TEST, Bench, made
 from tests.line.sessions import light_tern, run_benchgate, run_pytest
@@ -211,7 +211,7 @@ def test_the_record_of_threads_goes_on_in_a_child(tmp_path: Path) -> None:
 
     def recorded(folder: Path) -> RunRequest:
         folder.mkdir()
-        records = recordings.records(folder, observed=bench.bench.observed(bench.planned), events=True)
+        records = keepers.records(folder, observed=bench.bench.observed(bench.planned), events=True)
         boot = BootOptions(nonce(SEED), seed=SEED, boot=1, records=records)
         return bench.bench.request(bench.planned, boot, folder)
 

@@ -21,7 +21,7 @@ from benchgate.judge.accounts.sharing import SharingKind, shared
 from benchgate.judge.checks.balance import check_balance
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.plan import catalog
-from benchgate.session import recordings
+from benchgate.session import keepers
 from tests.ternkit import Bootkit, console
 from tools.clock_lab import burning
 
@@ -50,8 +50,8 @@ def record(folder: Path, system: System, layout: str) -> Recorded:
     kit = Bootkit(folder, inputs.qemu(), insn=True)
     run = kit.run(system, "counters", CPUS, {"steps": STEPS, "layout": layout}, lines=True)
     assert run.verified is not None, run.reason
-    file = run.run.folder / recordings.SHARING
-    return Recorded(run, read_sharing(file), recordings.name_lines(file, kit.files(system, "counters")))
+    file = run.run.folder / keepers.SHARING
+    return Recorded(run, read_sharing(file), keepers.name_lines(file, kit.files(system, "counters")))
 
 
 @pytest.fixture(scope="module", params=["kernel", pytest.param("linux", marks=pytest.mark.long)])

@@ -16,8 +16,8 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.system.observe import Formula, HookKind, ObserveDefinition, formula
 from benchgate.build.fetch import inputs
 from benchgate.insn.arguments import Records
+from benchgate.insn.kallsyms import linux_symbols
 from benchgate.insn.observe.resolve import observe_file
-from benchgate.insn.symbols import linux_symbols
 from benchgate.insn.threads_log import read_thread_events
 from benchgate.judge.accounts.threads.accounting import thread_books
 from benchgate.judge.accounts.threads.books import ThreadBooks

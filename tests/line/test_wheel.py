@@ -199,20 +199,6 @@ def test_verify_collects_in_a_strict_project(installed: Installed, gated: Sessio
     assert (code, "the thresholds of 1 gate are those of the tests" in output) == (0, True), output
 
 
-def test_a_step_of_bisect_begins_in_a_strict_project(installed: Installed, strict: Path) -> None:
-    code = (
-        "import subprocess, sys\n"
-        "from pathlib import Path\n"
-        "from benchgate.session import inner_pytest\n"
-        "from benchgate.session.bisect.step import PLUGIN\n"
-        "words = ['--clock=insn', '--plan', 'test_row.py']\n"
-        "sys.exit(subprocess.call(inner_pytest.argv(PLUGIN, Path('ended.json'), words)))\n"
-    )
-    status, output = run([installed.python, "-c", code], strict)
-    assert (status, "sweep tasks.steps-4000-kernel" in output) == (0, True), output
-    assert (strict / "ended.json").read_text() == '{"error": "", "text": ""}'
-
-
 def test_the_ratio_interval_and_outcome_follow_from_the_runs(gated: Session) -> None:
     assert [gated.outcomes(cpus, SYSTEM) for cpus in (1, 2)] == [["ok"] * 5, ["ok"] * 5], gated.output
     work = {cpus: gated.work(cpus, SYSTEM) for cpus in (1, 2)}

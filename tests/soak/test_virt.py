@@ -14,7 +14,8 @@ import pytest
 from benchgate.base.system.arch import RISCV64, Architecture
 from benchgate.build.fetch import inputs
 from benchgate.insn.arguments import Records
-from benchgate.insn.symbols import MIN_SYMBOLS, linux_symbols, read_symbols
+from benchgate.insn.kallsyms import MIN_SYMBOLS, linux_symbols
+from benchgate.insn.symbols import read_symbols
 from tests.barekit import CASES, GOOD, GUESTS, Case, boot, kernel, qemu_for
 from tools import clock_lab
 from tools.clock_lab import FIRMWARE, PRIMES, blocks, burning, lab

@@ -151,6 +151,40 @@ def test_verify_imports_neither_fleet_nor_history(module: str) -> None:
     assert [name for name in of_features if not TOLD.match(name)] == []
 
 
+CLOSURE = """
+import importlib, pkgutil, sys
+from pathlib import Path
+for name in sys.argv[1:]:
+    package = importlib.import_module(f"benchgate.{name.removesuffix('.*')}")
+    for info in pkgutil.iter_modules(package.__path__) if name.endswith(".*") else ():
+        importlib.import_module(f"{package.__name__}.{info.name}")
+ours = [module for name, module in sys.modules.items() if name.startswith("benchgate")]
+files = [Path(module.__file__) for module in ours if "features" not in module.__file__]
+print(len(files), sum(len(file.read_text().splitlines()) for file in files))
+"""
+VERIFY = ("evidence.check", "session.remarks", "session.rejudging.rejudge", "session.rejudging.thresholds")
+GATES = ("judge.gates.*",)
+PAGES = ("render.files.*", "render.page.chapters.*", "render.page.details.*")
+"""The packages whose modules a session finds by itself."""
+
+
+@pytest.mark.parametrize(
+    ("names", "modules", "lines"),
+    [
+        (("session.pytest_hooks.pytest_run", "session.measuring", *GATES, *PAGES), 364, 56_400),
+        ((*VERIFY, *GATES, *PAGES), 284, 42_300),
+    ],
+    ids=["gate", "verify"],
+)
+def test_what_a_door_imports_has_a_budget(names: tuple[str, ...], modules: int, lines: int) -> None:
+    """The aim is 210 modules and 33,000 lines for a gate, and 180 modules for `verify`: a budget goes down
+    with each feature that leaves."""
+    done = subprocess.run([sys.executable, "-c", CLOSURE, *names], capture_output=True, text=True, check=True)
+    found = [int(word) for word in done.stdout.split()]
+    assert found[0] <= modules, found
+    assert found[1] <= lines, found
+
+
 JUDGES = """
 import json
 import sys

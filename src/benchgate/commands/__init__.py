@@ -1,4 +1,4 @@
-"""The commands of `benchgate`, one module for each: `new-system` is in new_system.py. Features add theirs.
+"""The commands of `benchgate`, one module for each: `build-linux` is in build_linux.py. Features add theirs.
 
 A module has `declare(parser)`, which declares its words, and `run(words)`, which gives the exit status; one
 whose actions are parsers of their own sets `command` for each, and needs no `run`. A command of two words,
@@ -18,7 +18,6 @@ TABLE: tuple[Command, ...] = (
     Command("build-linux", "build a Linux kernel that boots as our guest, with sched_ext"),
     Command("plan", "show what pytest would measure; boots nothing (pytest --plan)"),
     Command("init", "write files to start from: a test, a workload, or the YAML of a kernel"),
-    Command("new-system", "boot an unknown kernel and write a YAML file for it"),
     Command("sign", "sign a session with an SSH key, for `verify --signers`"),
     Command("verify", "check a session folder: signature, hashes, verifiers, statistics, verdicts"),
     Command("rejudge", "decide the verdicts again from the files; boots nothing"),
@@ -34,11 +33,6 @@ TABLE: tuple[Command, ...] = (
         "import",
     ),
     Command("baseline", "keep the figures of a session, to find regressions against them"),
-    Command(
-        "bisect",
-        "find the commit of a system's source with which a verdict became FAIL",
-        has_pytest_words=True,
-    ),
     Command("replay", "repeat a run of the instruction clock exactly"),
     Command("timeline", "write what each CPU and worker of a run did, as a trace for Perfetto's viewer"),
     Command(

@@ -15,7 +15,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group()
     about = "a folder of this name with a workload of your own: its C, YAML, oracle and test"
     what.add_argument("--workload", metavar="NAME", help=about)
-    about = "the YAML file of this kernel, with every key; `new-system` boots it and fills them in"
+    about = "the YAML file of this kernel, with every key"
     what.add_argument("--kernel", metavar="PATH", help=about)
 
 

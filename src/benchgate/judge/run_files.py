@@ -38,7 +38,7 @@ from benchgate.run.pinning import ThreadPlace
 from benchgate.run.thread_use import MEMORY_FILE, HostRecord, MemoryRecord, UseSample
 
 CONSOLE, ARGV, AFFINITY = "serial.log", "argv.json", "affinity.json"
-THREAD_EVENTS, UNOBSERVED = "threads.txt", "unobserved.txt"
+EVENTS, THREAD_EVENTS, UNOBSERVED = "events.txt", "threads.txt", "unobserved.txt"
 THREADS, HOST, CONVERSATION = "threads.json", "host.json", "conversation.json"
 _T = TypeVar("_T")
 _MOST_BYTES, _REASON_BYTES = 8 << 20, 1000

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from benchgate import hooks
 from benchgate.base.errors import UsageError
 from benchgate.base.paths import data_root
 from benchgate.base.system.arch import X86_64
@@ -62,16 +63,14 @@ def write_workload(folder: Path, name: str) -> list[str]:
 
 
 def write_system(folder: Path, kernel: Path) -> list[str]:
-    """The YAML of a kernel that is asked by its command line; `benchgate new-system` knows the others."""
+    """The YAML of a kernel that is asked by its command line; a command of a feature may know the others."""
     file, name = look(Path(str(kernel).replace(CPUS, "1"))), system_name(kernel)
     out = folder / f"{name}.yaml"
-    probe = _command("benchgate", "new-system", kernel, "--out", out)
     if file.media is Media.NONE:
         raise UsageError(f"{kernel}: is {file.about}: {file.advice}")
     if file.is_linux or file.media is not Media.KERNEL:
-        raise UsageError(f"{kernel}: is {file.about}; next: {probe}")
+        raise UsageError("; next: ".join([f"{kernel}: is {file.about}", *_described(kernel, out)]))
     _create(out, _schema_line(out) + skeleton(name, os.path.relpath(kernel, folder), file.arch))
-    filled = _command("benchgate", "new-system", kernel, "--out", folder / f"{name}-booted.yaml")
     plan = _command("pytest", "--plan", "--system", out, folder / TEST)
     first = [] if (folder / TEST).exists() else [f"run: {_command('benchgate', 'init', folder)}"]
     return [
@@ -79,8 +78,13 @@ def write_system(folder: Path, kernel: Path) -> list[str]:
         *_lacking(file),
         *first,
         f"{'then' if first else 'run'}: {plan}",
-        f"or let boots fill one in: {filled}",
+        *(f"or let boots fill one in: {word}" for word in _described(kernel, folder / f"{name}-booted.yaml")),
     ]
+
+
+def _described(kernel: Path, out: Path) -> list[str]:
+    """The commands that boot the kernel and write its YAML."""
+    return [_command("benchgate", name, kernel, "--out", out) for name in hooks.describes_kernels()]
 
 
 def _lacking(file: KernelFile) -> list[str]:

@@ -52,9 +52,9 @@ from benchgate.run.watch import watch_for
 from benchgate.session import fleets, publish
 from benchgate.session.conclusion import view_of
 from benchgate.session.forecast import earlier_runs
+from benchgate.session.keepers import RecordKeeper, SymbolKeeper
 from benchgate.session.measuring_host import MeasuringHost
 from benchgate.session.progress import Progress, figure
-from benchgate.session.recordings import RecordKeeper, SymbolKeeper
 from benchgate.session.rejudging import remembered
 from benchgate.session.rejudging.trust import TrustedPrograms
 from benchgate.session.remarks import guest_notes, idle_cpus_notes, machine_notes

@@ -51,7 +51,7 @@ from benchgate.run.console import ConsoleLimits
 from benchgate.run.end_memory import FILE as MEMORY
 from benchgate.run.end_memory import read_memory
 from benchgate.run.record import clock_log, load
-from benchgate.session import recordings
+from benchgate.session import keepers, recordings
 from benchgate.session.measuring_host import ThisHost
 from benchgate.session.rejudging import remembered
 from benchgate.session.rejudging.rejudge import find_workload
@@ -165,7 +165,7 @@ def _own_folder(out: Path) -> Iterator[None]:
 
 def _repeat(new: _Replay) -> tuple[str, bool]:
     order, symbols = new.order, functools.cache(new.symbols)
-    wanted = recordings.records(
+    wanted = keepers.records(
         order.out,
         profile=order.profile,
         events=order.timeline,
@@ -219,7 +219,7 @@ def profiled(order: ReplayRequest, notice: Notice) -> Profile:
     """Counts where the window's instructions went. EvidenceError if the replay is not equal to the run."""
     new = _prepare(order, notice)
     with _own_folder(order.out):
-        wanted = recordings.records(order.out, profile=True, window=new.window)
+        wanted = keepers.records(order.out, profile=True, window=new.window)
         again = new.execute(wanted)
         if difference := arms.difference(new.raw, again):
             raise EvidenceError(f"{order.folder}: its replay is another run: {difference}")

@@ -32,9 +32,9 @@ from benchgate.build import images
 from benchgate.build.cache_storage import Notice
 from benchgate.build.images import Images, guest_digest
 from benchgate.host import capacity
+from benchgate.insn.kallsyms import linux_symbols
 from benchgate.insn.observe.program import with_operations, with_program
 from benchgate.insn.observe.resolve import observe_file
-from benchgate.insn.symbols import linux_symbols
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell
 from benchgate.plan.seats import ground_of, lanes_of_kinds, reseated, wall_lane

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from benchgate import VerifyError, WorkerReport, cli
+from benchgate import VerifyError, WorkerReport, cli, hooks
 from benchgate.base.errors import UsageError
 from benchgate.base.paths import data_root
 from benchgate.base.yaml.keys import Block, Table
@@ -25,7 +25,9 @@ KERNEL = elf(I386, 32, body=MULTIBOOT)
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """In it a feature has a command that describes kernels."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(hooks, "describes_kernels", lambda: ["meet"])
     return tmp_path
 
 
@@ -130,13 +132,22 @@ def test_a_kernel_gets_a_yaml_and_the_commands_that_come_next(
         "wrote bench/mine.yaml; its comments name every key",
         "run: benchgate init bench",
         "then: pytest --plan --system bench/mine.yaml bench/test_scaling.py",
-        "or let boots fill one in: benchgate new-system build/mine.elf --out bench/mine-booted.yaml",
+        "or let boots fill one in: benchgate meet build/mine.elf --out bench/mine-booted.yaml",
     ]
     system = systemfile.load(home / "bench/mine.yaml")
     assert (system.name, system.boot.kernel) == ("mine", "../build/mine.elf")
     assert "$schema" not in (home / "bench/mine.yaml").read_text()
     assert cli.main(["init", "bench", "--kernel", "build/mine.elf"]) == 4
     assert "bench/mine.yaml already exists; it was not changed" in capsys.readouterr().err
+
+
+def test_without_such_a_feature_nothing_is_advised(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "mine.elf").write_bytes(KERNEL)
+    (home / "linux").write_bytes(bz_image(0x20F, 8_000_000))
+    monkeypatch.setattr(hooks, "describes_kernels", list)
+    assert first_files.write_system(home, Path("mine.elf"))[-1].startswith("then: pytest --plan ")
+    with pytest.raises(UsageError, match=r"linux: is a [^;]*$"):
+        first_files.write_system(home, Path("linux"))
 
 
 def test_a_test_that_exists_is_not_written_first(home: Path) -> None:
@@ -165,12 +176,12 @@ def test_a_file_that_does_not_say_its_processor_is_told(home: Path) -> None:
     [
         (None, "k.img: cannot be read: No such file"),
         (b"\x1f\x8b" + bytes(100), "unpack it first: `gunzip < k.img > kernel`"),
-        (bz_image(0x20F, 8_000_000), "; next: benchgate new-system k.img --out k.yaml"),
-        (IMAGE + b"\0Linux version 6.12.1 (", "; next: benchgate new-system k.img --out k.yaml"),
-        (with_bytes(510, b"\x55\xaa"), "; next: benchgate new-system k.img --out k.yaml"),
+        (bz_image(0x20F, 8_000_000), "; next: benchgate meet k.img --out k.yaml"),
+        (IMAGE + b"\0Linux version 6.12.1 (", "; next: benchgate meet k.img --out k.yaml"),
+        (with_bytes(510, b"\x55\xaa"), "; next: benchgate meet k.img --out k.yaml"),
     ],
 )
-def test_a_file_for_which_new_system_knows_more_is_refused(
+def test_a_file_for_which_a_feature_knows_more_is_refused(
     home: Path, content: bytes | None, said: str
 ) -> None:
     if content is not None:

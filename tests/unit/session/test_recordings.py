@@ -12,7 +12,7 @@ from benchgate.cli import main
 from benchgate.insn.sharing import read_sharing
 from benchgate.judge.accounts.sharing import KEPT
 from benchgate.run.record import save
-from benchgate.session import recordings
+from benchgate.session import keepers, recordings
 from benchgate.session.workbench import SymbolFiles
 from tests import traceformat
 from tests.unit.insn.test_sharing import FILE
@@ -20,7 +20,7 @@ from tests.wirekit import primes_run, recorded
 
 
 def test_moved_lines_become_named_lines_a_picture_and_sentences(tmp_path: Path) -> None:
-    file = tmp_path / recordings.SHARING
+    file = tmp_path / keepers.SHARING
     file.write_text(FILE, encoding="ascii")
     symbols = tmp_path / "System.map"
     symbols.write_text("0000000000404040 D flags\n0000000000404048 B counters\n")
@@ -31,13 +31,6 @@ def test_moved_lines_become_named_lines_a_picture_and_sentences(tmp_path: Path) 
     picture = (tmp_path / recordings.LINES_PICTURE).read_text(encoding="utf-8")
     assert "flags, counters" in picture
     assert told[-2:] == [f"picture: {tmp_path / 'lines.svg'}", f"the lines: {tmp_path / KEPT}"]
-
-
-def test_records_name_their_files_and_nothing_else() -> None:
-    folder = Path("folder")
-    assert recordings.records(folder).options() == {}
-    wanted = recordings.records(folder, lines=True, profile=True).options()
-    assert wanted == {"profile": folder / "profile.txt", "sharing": folder / "sharing.txt"}
 
 
 # ---- traces

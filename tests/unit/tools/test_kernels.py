@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.plan import systemfile
+from tests.unit.build.test_kernel_file import bz_image
 from tools import kernels
 
 
@@ -35,7 +36,9 @@ def test_a_wrong_name_and_a_wrong_path_are_refused(
 
 
 def test_a_given_kernel_is_planned_with_its_source(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert kernels.main([f"xv6={tmp_path}", f"rt_linux={tmp_path}", "--plan"]) == 0
+    image = tmp_path / "vmlinuz"
+    image.write_bytes(bz_image(0x20F, 8_000_000))
+    assert kernels.main([f"xv6={tmp_path}", f"rt_linux={image}", "--plan"]) == 0
     printed = capfd.readouterr().out
     assert "gate   selftest-xv6-smp2: speedup of work over smp1, at least 1.8" in printed
     assert "primes.hi-300000-rt_linux-smp2" in printed

@@ -17,9 +17,8 @@ from benchgate.judge.accounts.story import words
 from benchgate.judge.accounts.story.threads import threads_part
 from benchgate.judge.accounts.story.words import Arrow, Counter, Instant, Story, StorySpan, Track, told
 from benchgate.judge.accounts.threads.accounting import books_of_run
-from benchgate.judge.run_files import RunFiles
+from benchgate.judge.run_files import EVENTS, RunFiles
 
-EVENTS = "events.txt"
 _MARKS: Mapping[int, str] = {
     MarkKind.WORK_BEGIN: "work begins",
     MarkKind.WORK_END: "work ends",

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from benchgate.session.first_contact.guesses import Guesses, guesses, literal
-from benchgate.session.first_contact.listening import BootObservation, ListeningEnd, PromptStep
+from benchgate.features.new_system.guesses import Guesses, guesses, literal
+from benchgate.features.new_system.listening import BootObservation, ListeningEnd, PromptStep
 
 
 def of_xv6(cpus: int) -> BootObservation:

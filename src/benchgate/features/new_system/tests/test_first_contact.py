@@ -12,19 +12,19 @@ from benchgate import cli
 from benchgate.base.errors import BenchgateError
 from benchgate.base.system.systems import System
 from benchgate.build.kernel_file import look
-from benchgate.session import first_contact
-from benchgate.session.first_contact import (
+from benchgate.features.new_system import first_contact
+from benchgate.features.new_system.candidates import GuestWords, candidates
+from benchgate.features.new_system.first_contact import (
     FirstContactRequest,
     FirstContactResult,
     _tried_out,
     _with_more,
     advice,
 )
-from benchgate.session.first_contact.candidates import GuestWords, candidates
-from benchgate.session.first_contact.guesses import guesses
-from benchgate.session.first_contact.listening import BootObservation, ListeningEnd
-from benchgate.session.first_contact.proposal import Proposal
-from tests.unit.build.test_kernel_file import I386, MULTIBOOT, elf
+from benchgate.features.new_system.guesses import guesses
+from benchgate.features.new_system.listening import BootObservation, ListeningEnd
+from benchgate.features.new_system.proposal import Proposal
+from tests.unit.build.test_kernel_file import I386, MULTIBOOT, elf, with_bytes
 
 WAITING = BootObservation(1, ListeningEnd.QUIET, "start hart 1\n")
 
@@ -138,6 +138,15 @@ def test_after_a_run_that_is_no_result_no_speedup_is_proposed(
     monkeypatch.setattr(first_contact, "counted_run", counted)
     result = _tried_out(order, Proposal(system, "a kernel", guesses(boots)), print)
     assert result.scales == scales
+
+
+def test_init_advises_it_for_a_kernel_that_boots_of_a_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "k.img").write_bytes(with_bytes(510, b"\x55\xaa"))
+    assert cli.main(["init", "--kernel", "k.img"]) == 4
+    assert "; next: benchgate new-system k.img --out k.yaml" in capsys.readouterr().err
 
 
 def test_a_kernel_that_prints_nothing_is_told_how_to_print() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import UsageError
-from benchgate.session.bisect import state
-from benchgate.session.bisect.state import BisectQuestion, BisectState, BisectStep, Term
+from benchgate.features.bisect import state
+from benchgate.features.bisect.state import BisectQuestion, BisectState, BisectStep, Term
 
 GOOD, BAD, MIDDLE = "a" * 40, "b" * 40, "c" * 40
 QUESTION = BisectQuestion(GOOD, BAD, "mine.yaml", ("tests", "-k", "a b"))

@@ -25,9 +25,9 @@ from benchgate.base.system.systems import SettingForm
 from benchgate.base.text import counted, one_line, visible
 from benchgate.build.revision import Repository, commit_of, exported, git, repository_of, sources_of
 from benchgate.evidence.files import SESSION, read_object
+from benchgate.features.bisect import state, step
+from benchgate.features.bisect.state import BisectQuestion, BisectState, BisectStep, Term
 from benchgate.plan import catalog
-from benchgate.session.bisect import state, step
-from benchgate.session.bisect.state import BisectQuestion, BisectState, BisectStep, Term
 from benchgate.session.comparing import comparison
 
 UNDECIDED = 5

@@ -31,7 +31,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace) -> int:
-    from benchgate.session import first_contact
+    from benchgate.features.new_system import first_contact
 
     print(first_contact.run(vars(words), say, _show), end="")
     return 0

@@ -26,16 +26,16 @@ from benchgate.base.system.systems import SELFTEST, System
 from benchgate.base.text import counted, one_line, visible_lines
 from benchgate.base.yaml.yaml_nodes import NAME
 from benchgate.build.kernel_file import KernelFile, Media, look, system_name
+from benchgate.features.new_system.candidates import MACHINES, SMP, GuestWords, candidates, relative
+from benchgate.features.new_system.guesses import guesses
+from benchgate.features.new_system.listening import BootObservation, ListeningEnd, listen
+from benchgate.features.new_system.proposal import Proposal, linux_text, missing
+from benchgate.features.new_system.trial import counted_run
 from benchgate.plan import systemfile
 from benchgate.plan.catalog import SELFTEST_WORKLOAD
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, Seats
 from benchgate.run.argv import BootOptions
-from benchgate.session.first_contact.candidates import MACHINES, SMP, GuestWords, candidates, relative
-from benchgate.session.first_contact.guesses import guesses
-from benchgate.session.first_contact.listening import BootObservation, ListeningEnd, listen
-from benchgate.session.first_contact.proposal import Proposal, linux_text, missing
-from benchgate.session.first_contact.trial import counted_run
 from benchgate.session.measuring_host import ThisHost
 from benchgate.session.workbench import Workbench
 

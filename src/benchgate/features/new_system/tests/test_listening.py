@@ -11,7 +11,7 @@ from typing import Any
 import pexpect
 import pytest
 
-from benchgate.session.first_contact.listening import ListeningEnd, _Listener
+from benchgate.features.new_system.listening import ListeningEnd, _Listener
 
 
 @dataclass

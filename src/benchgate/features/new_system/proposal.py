@@ -18,7 +18,7 @@ from benchgate.base.system.qemu import Disk
 from benchgate.base.system.results import TYPED
 from benchgate.base.system.systems import System
 from benchgate.base.text import one_line
-from benchgate.session.first_contact.guesses import Guesses, TimeLine
+from benchgate.features.new_system.guesses import Guesses, TimeLine
 
 FILL_IN = "FILL IN"
 """Marks a line that the user has to change."""

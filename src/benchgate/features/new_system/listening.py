@@ -21,11 +21,11 @@ from benchgate.base.console_text import Stream
 from benchgate.base.errors import BootError
 from benchgate.base.runs import BootSpec
 from benchgate.base.system.boots import REPEAT_BYTES
+from benchgate.features.new_system.firmware import stays_in_firmware
+from benchgate.features.new_system.spinning import where_it_spins
 from benchgate.run.console import FloodError
 from benchgate.run.guest import RunningGuest, boot_interactive
 from benchgate.run.suspicion import Repetition, Suspicion
-from benchgate.session.first_contact.firmware import stays_in_firmware
-from benchgate.session.first_contact.spinning import where_it_spins
 
 Show = Callable[[str], None]
 _UTF8 = codecs.getincrementaldecoder("utf-8")

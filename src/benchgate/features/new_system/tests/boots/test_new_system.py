@@ -13,9 +13,9 @@ from benchgate.base.system.boots import Smoke
 from benchgate.base.system.results import TYPED, LineWindow
 from benchgate.base.system.systems import AskMethod
 from benchgate.build.fetch import inputs
+from benchgate.features.new_system import listening
+from benchgate.features.new_system.listening import Patience
 from benchgate.plan import systemfile
-from benchgate.session.first_contact import listening
-from benchgate.session.first_contact.listening import Patience
 from tests.kernelkit import talker
 
 

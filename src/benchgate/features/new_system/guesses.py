@@ -13,7 +13,7 @@ from itertools import islice
 
 from benchgate.base.system.results import TYPED
 from benchgate.base.text import counted
-from benchgate.session.first_contact.listening import BootObservation
+from benchgate.features.new_system.listening import BootObservation
 
 _NUMBER = re.compile(r"[0-9]+")
 _ADDRESS = re.compile(r"\b0x[0-9a-f]", re.IGNORECASE)

@@ -28,12 +28,12 @@ from benchgate.base.system.systems import System
 from benchgate.base.text import one_line
 from benchgate.evidence.files import SESSION, read_object, read_text
 from benchgate.evidence.session_folder import SESSION_NAME, VERDICTS
+from benchgate.features.bisect.state import BisectQuestion, BisectStep, Term
 from benchgate.judge.gates import ratio
 from benchgate.plan import catalog, mark_table
 from benchgate.session import inner_pytest
-from benchgate.session.bisect.state import BisectQuestion, BisectStep, Term
 
-PLUGIN = "benchgate.session.bisect.step"
+PLUGIN = "benchgate.features.bisect.step"
 _WALKED = "benchgate-walked-workload"
 _OUTPUT, _ENDED = "pytest.log", "ended.json"
 _MEASURED = (0, 1, 5, 75)

@@ -9,9 +9,9 @@ import pytest
 
 from benchgate.base.errors import UsageError
 from benchgate.build.revision import repository_of
-from benchgate.session import bisect
-from benchgate.session.bisect import BisectChoice, next_commit
-from benchgate.session.bisect.state import BisectQuestion, BisectState, BisectStep, Term
+from benchgate.features.bisect import walk as walking
+from benchgate.features.bisect.state import BisectQuestion, BisectState, BisectStep, Term
+from benchgate.features.bisect.walk import BisectChoice, next_commit
 from tests.gitkit import Repo
 
 Judge = Callable[[str], Term]
@@ -107,7 +107,7 @@ def test_ends_in_the_wrong_order_are_refused_in_gits_words(repo: Repo, tmp_path:
 
 def test_a_linux_that_is_built_of_a_folder_is_walked_by_its_source(repo: Repo) -> None:
     repo.commit("linux", {"Makefile": ""})
-    found = bisect._walked(f"linux:source={repo.folder}:config=base")
+    found = walking._walked(f"linux:source={repo.folder}:config=base")
     assert (found.key, found.before, found.folder, found.sources) == (
         *("source", f"{repo.folder}@", repo.folder),
         (),
@@ -121,7 +121,7 @@ def test_a_source_of_a_systems_own_file_is_relative_to_that(repo: Repo, tmp_path
     (tmp_path / "bench/mine.yaml").write_text(
         f'{yaml}boot: {{kernel: build, source: "{{linux}}", initrd: workload}}\nresult: {{system: linux}}\n'
     )
-    found = bisect._walked(str(tmp_path / "bench/mine.yaml"))
+    found = walking._walked(str(tmp_path / "bench/mine.yaml"))
     assert (found.key, found.folder.resolve(), found.before) == ("linux", repo.folder, f"{found.folder}@")
 
 
@@ -139,15 +139,15 @@ def test_a_system_that_has_no_history_or_a_commit_already_is_refused(
 ) -> None:
     repo.commit("linux", {"Makefile": ""})
     with pytest.raises(UsageError, match=said.format()):
-        bisect._walked(word.format(repo.folder))
+        walking._walked(word.format(repo.folder))
 
 
 def test_each_system_of_a_step_has_a_word_with_its_commit(repo: Repo) -> None:
     good, bad = (repo.commit("linux", {"Makefile": text}) for text in ("1", "2"))
     word = f"linux:source={repo.folder}:config=base"
-    setting = bisect._walked(word)
+    setting = walking._walked(word)
     question = BisectQuestion(good, bad, word, ())
-    walk = bisect.Walk(question, setting, repository_of(repo.folder), (), repo.folder, print)
+    walk = walking.Walk(question, setting, repository_of(repo.folder), (), repo.folder, print)
     pair = walk.pair(bad)
     assert pair.words == (
         f"linux:source={repo.folder}@{good}:config=base",

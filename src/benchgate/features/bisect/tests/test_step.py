@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchgate.base.errors import UsageError
+from benchgate.features.bisect import walk
+from benchgate.features.bisect.state import Term
+from benchgate.features.bisect.step import PLUGIN, Pair, _last_error, _walked, judged
 from benchgate.plan import catalog
-from benchgate.session import bisect
-from benchgate.session.bisect.state import Term
-from benchgate.session.bisect.step import Pair, _last_error, _walked, judged
+from benchgate.session import inner_pytest
+from tests.line.sessions import TERN
+from tests.line.test_wheel import STRICT
 
 KERNEL = catalog.load_system("kernel")
 GOOD, OTHER = (replace(KERNEL, name=f"kernel.rev-{name}") for name in ("good", "other"))
@@ -66,15 +70,15 @@ def test_where_runs_start_is_part_of_both_systems(
     given: list[str], word: str, others: tuple[str, ...]
 ) -> None:
     """The session of a step names its systems so."""
-    assert bisect._with_start(["linux"], tuple(given)) == (word, others)
+    assert walk._with_start(["linux"], tuple(given)) == (word, others)
 
 
 def test_the_start_of_a_system_precedes_the_option_and_one_that_cannot_is_refused() -> None:
-    assert bisect._with_start(["linux:start=cold"], ("--start=warm",)) == ("linux:start=cold", ())
-    assert bisect._with_start(["kernel"], ("--start=auto",)) == ("kernel:start=warm", ())
-    assert bisect._with_start(["native"], ("--start=auto",)) == ("native", ())
+    assert walk._with_start(["linux:start=cold"], ("--start=warm",)) == ("linux:start=cold", ())
+    assert walk._with_start(["kernel"], ("--start=auto",)) == ("kernel:start=warm", ())
+    assert walk._with_start(["native"], ("--start=auto",)) == ("native", ())
     with pytest.raises(UsageError, match="native cannot start warm: "):
-        bisect._with_start(["native"], ("--start=warm",))
+        walk._with_start(["native"], ("--start=warm",))
 
 
 def test_tests_that_do_not_measure_the_commit_are_refused() -> None:
@@ -108,3 +112,14 @@ def test_the_mark_of_the_walked_workload_names_the_one_of_the_commit() -> None:
     mark = pytest.mark.workload("primes", hi=5)
     assert _walked(mark, str(file), "step.yaml") == pytest.mark.workload("step.yaml", hi=5).mark
     assert _walked(mark, "bench/mine.yaml", "step.yaml") is mark.mark
+
+
+def test_a_step_begins_in_a_strict_project(tmp_path: Path) -> None:
+    """pytest warns of a plugin that was imported before, and there a warning is an error."""
+    (tmp_path / "pytest.ini").write_text(STRICT)
+    (tmp_path / "test_row.py").write_text(TERN.format(system="kernel"))
+    words = ["--clock=insn", "--plan", "test_row.py"]
+    argv = inner_pytest.argv(PLUGIN, tmp_path / "ended.json", words)
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, "sweep tasks.steps-4000-kernel" in done.stdout) == (0, True), done
+    assert (tmp_path / "ended.json").read_text() == '{"error": "", "text": ""}'

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from benchgate.base.errors import VerifyError
 from benchgate.base.text import visible
+from benchgate.features.new_system.firmware import counter_of, monitor
 from benchgate.insn.symbols import NO_SYMBOLS, Symbols, is_elf, read_symbols
 from benchgate.run.qmp import Qmp, QmpError
-from benchgate.session.first_contact.firmware import counter_of, monitor
 
 _LOOKS, _APART_S = 20, 0.02
 _CPU = re.compile(r"^CPU#(\d+)$", re.MULTILINE)

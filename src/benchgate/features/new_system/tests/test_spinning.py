@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from benchgate.features.new_system.spinning import spinning
 from benchgate.insn.symbols import NO_SYMBOLS, Symbols
-from benchgate.session.first_contact.spinning import spinning
 
 KERNEL = Symbols(
     (0x1000, 0x1100, 0x1200, 0x1300), (0x1100, 0x1200, 0x1300, 0x1400), ("idle", "poll", "a", "b")

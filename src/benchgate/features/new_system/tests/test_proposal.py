@@ -17,13 +17,13 @@ from benchgate.base.system.boots import EndBy, Smoke
 from benchgate.base.system.results import TYPED, LineWindow
 from benchgate.base.system.systems import AskMethod, System
 from benchgate.build.kernel_file import look
+from benchgate.features.new_system.candidates import GuestWords, candidates
+from benchgate.features.new_system.guesses import Guesses, guesses
+from benchgate.features.new_system.listening import BootObservation, ListeningEnd, PromptStep
+from benchgate.features.new_system.proposal import FILL_IN, Proposal, linux_text, missing, quoted
+from benchgate.features.new_system.tests import test_guesses
 from benchgate.plan import systemfile
-from benchgate.session.first_contact.candidates import GuestWords, candidates
-from benchgate.session.first_contact.guesses import Guesses, guesses
-from benchgate.session.first_contact.listening import BootObservation, ListeningEnd, PromptStep
-from benchgate.session.first_contact.proposal import FILL_IN, Proposal, linux_text, missing, quoted
 from tests.unit.build.test_kernel_file import I386, MULTIBOOT, elf
-from tests.unit.session.first_contact import test_guesses
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from benchgate.base.system.boots import NO_FIRMWARE
 from benchgate.base.system.qemu import Interface
 from benchgate.build.kernel_file import KernelFile, Media
-from benchgate.session.first_contact.candidates import MACHINES, GuestWords, candidates
+from benchgate.features.new_system.candidates import MACHINES, GuestWords, candidates
 
 HERE = Path("/bench")
 KERNEL = KernelFile(Path("/build/mine.elf"), "an ELF file", "x86_64")

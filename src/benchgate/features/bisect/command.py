@@ -27,9 +27,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace) -> int:
-    from benchgate.session import bisect
+    from benchgate.features.bisect import walk
 
-    order = bisect.BisectRequest(
+    order = walk.BisectRequest(
         good=words.good,
         bad=words.bad,
         repo=None if words.repo is None else Path(words.repo),
@@ -37,6 +37,6 @@ def run(words: argparse.Namespace) -> int:
         arguments=tuple(words.after),
         workload=words.workload,
     )
-    text, status = bisect.run(order, say)
+    text, status = walk.run(order, say)
     print(text)
     return status

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchgate.session.first_contact.firmware import firmware_in, place_of
+from benchgate.features.new_system.firmware import firmware_in, place_of
 
 RISCV = """\
 addr=0000000000001000 size=0x000028 mem=rom name="mrom.reset"

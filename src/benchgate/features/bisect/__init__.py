@@ -1,0 +1,1 @@
+"""Bisect: the commit of a system's or a workload's source with which a verdict became FAIL."""
