@@ -42,7 +42,8 @@ class WarmStarts:
         """`boot`: its seed."""
         last = self._last.get(boot)
         same = last is not None and last[0] is planned and last[1] is image
-        if last is None or not same or planned.system.qemu.arguments:  # files that these name may have changed
+        # Files that its arguments name may have changed.
+        if last is None or not same or planned.system.qemu.arguments:
             self._last[boot] = last = (planned, image, self._of(planned, image, vm, boot))
         return last[2]
 
