@@ -34,8 +34,11 @@ _COMMAND = re.compile(r"(?<!\S):(?=:)|#(?=#\w*\[)")
 def visible(text: str) -> str:
     """Replaces every control, format and unassigned character, line breaks too, and the beginning of a CI
     runner's command, by a visible escape."""
-    shown = "".join(char if char.isprintable() else visible_escape(char) for char in text)
-    return _COMMAND.sub(lambda match: visible_escape(match[0]), shown)
+    if not text.isprintable():
+        text = "".join(char if char.isprintable() else visible_escape(char) for char in text)
+    if "::" in text or "##" in text:
+        text = _COMMAND.sub(lambda match: visible_escape(match[0]), text)
+    return text
 
 
 def visible_lines(text: str) -> str:

@@ -295,7 +295,6 @@ def started(  # noqa: PLR0913 - keyword arguments
             descriptors |= kept.descriptors
         _write_inputs(spec, folder)
         qmp = stack.enter_context(Qmp(control, folder / "qmp.log"))
-        (folder / "qmp.log").touch()
         streams = stack.enter_context(piped(folder, limits))
         if spec.start is not None:
             spec.start.record.save(folder)

@@ -40,7 +40,7 @@ class Qmp:
 
     def __init__(self, connection: socket.socket, transcript: Path) -> None:
         connection.setblocking(False)
-        self._socket, self._path = connection, transcript
+        self._socket, self._transcript = connection, transcript.open("ab", buffering=0)
         self._left = _TRANSCRIPT_BYTES
         self._unread = b""
         self._asked = 0
@@ -108,6 +108,7 @@ class Qmp:
     def close(self) -> None:
         self._has_ended = True
         self._socket.close()
+        self._transcript.close()
 
     # ---- messages
 
@@ -182,8 +183,7 @@ class Qmp:
         line = json.dumps({"t_ns": time.monotonic_ns(), direction: message}) + "\n"
         if len(line) <= self._left:
             self._left -= len(line)
-            with self._path.open("a", encoding="utf-8") as stream:
-                stream.write(line)
+            self._transcript.write(line.encode())
 
 
 def _object(line: bytes) -> dict[str, Any]:

@@ -32,12 +32,22 @@ class WarmStarts:
         """How many different boots stand behind the seeds of an arm: each in its turn."""
         self._notice = notice
         self._made: dict[tuple[str, ...], GuestSnapshot] = {}
+        self._last: dict[int, tuple[PlannedCell, Image, GuestSnapshot]] = {}
+        """By its boot, what was asked for last: mostly the next runs are of the same cell."""
 
     def boot_of(self, seed: int) -> int:
         return boot_of(seed, self.boots)
 
     def of(self, planned: PlannedCell, image: Image, vm: VmConfig, boot: int) -> GuestSnapshot:
         """`boot`: its seed."""
+        last = self._last.get(boot)
+        same = last is not None and last[0] is planned and last[1] is image
+        # Files that its arguments name may have changed.
+        if last is None or not same or planned.system.qemu.arguments:
+            self._last[boot] = last = (planned, image, self._of(planned, image, vm, boot))
+        return last[2]
+
+    def _of(self, planned: PlannedCell, image: Image, vm: VmConfig, boot: int) -> GuestSnapshot:
         wanted = _boot(planned, image, vm, boot)
         known = tuple(f"{name} {value}" for name, value in wanted.inputs.items())
         if known not in self._made:

@@ -330,6 +330,33 @@ def test_workloads_and_runs_share_a_snapshot_and_cpu_counts_do_not(
     assert maker.made == [1, 1]
 
 
+def test_the_inputs_of_a_snapshot_are_computed_once_for_all_runs_of_a_cell(
+    maker: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computed: list[int] = []
+    boot = warm_starts._boot
+
+    def counted(of: PlannedCell, image: Image, vm: VmConfig, number: int) -> BootToKeep:
+        computed.append(number)
+        return boot(of, image, vm, number)
+
+    monkeypatch.setattr(warm_starts, "_boot", counted)
+    of, warm = cell(), WarmStarts(maker.told.append, 2)
+    for _ in range(3):
+        for number in (1, 2):
+            assert warm.of(of, *USUAL, number).record.boot == number
+    assert computed == [1, 2]
+
+
+def test_a_file_that_arguments_name_is_read_for_each_run(maker: Maker, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    of, warm = with_files("-x", str(path)), WarmStarts(maker.told.append, 1)
+    for content in ("one", "one", "two"):
+        path.write_text(content)
+        warm.of(of, *USUAL, 1)
+    assert maker.made == [1, 1]
+
+
 def test_a_cold_system_has_no_snapshot(maker: Maker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     made = bench(maker, monkeypatch)
     monkeypatch.setattr(made.images, "of", lambda *_: replace(USUAL[0], start=None))
