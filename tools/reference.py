@@ -31,6 +31,7 @@ from benchgate.base.yaml.keys import (
     Choice,
     Commands,
     Either,
+    FilledText,
     Integer,
     Integers,
     Key,
@@ -315,6 +316,7 @@ def codes() -> str:
 
 _WITHOUT_LIMITS: Mapping[type, str] = {
     Text: "text",
+    FilledText: "text",
     Integers: "list of whole numbers",
     Commands: "list of argument lists",
     Blocks: "list of mappings",

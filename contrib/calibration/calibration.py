@@ -23,7 +23,7 @@ from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.system.machines import Machine
 from benchgate.base.system.systems import MAX_CPUS
 from benchgate.base.text import UNAVAILABLE, one_line, percent
-from benchgate.base.yaml.yaml_nodes import NAME
+from benchgate.base.yaml.keys import NAME
 from benchgate.host import lock, topology
 from benchgate.host.noise import HostSnapshot, host_snapshot
 from benchgate.plan import machinefile

@@ -14,8 +14,7 @@ import jsonschema
 import pytest
 
 from benchgate import cli
-from benchgate.base.baselines import DEFAULT_FILE
-from benchgate.base.paths import data_root
+from benchgate.base.paths import DEFAULT_FILE, data_root
 from benchgate.evidence.chain import manifest_text
 from benchgate.evidence.check import INTACT, MISMATCH, TAMPERED, UNKNOWN_VERSION, verify_session
 from benchgate.evidence.files import MANIFEST, digest_of, files_below

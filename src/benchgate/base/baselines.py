@@ -17,8 +17,6 @@ from benchgate.base.runs import Measurement
 from benchgate.base.system.machines import IDEAL, off_machine
 from benchgate.base.text import one_line
 
-DEFAULT_FILE = "reports/baselines/main.json"
-"""The baseline of a mark that names none, and the file that `benchgate baseline accept` writes."""
 LONGEST_NAME = 300
 
 

@@ -20,8 +20,10 @@ from benchgate.base.runs import Measurement
 from benchgate.base.system.machines import IDEAL
 from benchgate.base.text import NEXT, effect_text
 from benchgate.base.void_rule import DEFAULT as DEFAULT_VOID_RULE
-from benchgate.base.void_rule import VoidRule
+from benchgate.base.void_rule import MOST_RUNS, VoidRule
 from benchgate.base.workload.metrics import SeenBy
+from benchgate.base.yaml.keys import Block, Integer, Integers, Number, Text
+from benchgate.base.yaml.keys import name as name_key
 
 MINUTES = 5.0
 """The default value of Policy.minutes."""
@@ -35,8 +37,6 @@ VERIFIED = "verified"
 
 SMALLEST_LOOK = 5
 """With fewer runs per arm a gate could rarely decide, and only if the two arms did not overlap at all."""
-MOST_RUNS = 199
-"""The largest number of runs per arm. Plan, order and bootstrap grow with it."""
 
 
 def _in_order(settings: Mapping[str, str]) -> Params:
@@ -195,32 +195,64 @@ def check_first_look(option: str, runs: int) -> None:
 class Policy:
     """The rule for how certain a verdict must be, and how many runs it may take."""
 
-    name: str
-    looks: tuple[int, ...]
+    name: Annotated[str, name_key("the policy's name, in reports")]
+    looks: Annotated[
+        tuple[int, ...],
+        Integers("the numbers of runs per arm at which a verdict can be reached: odd, ascending"),
+    ]
     """The numbers of runs per arm at which a verdict can be reached; alpha was chosen for this list."""
-    alpha: float
-    overall_error: float
+    alpha: Annotated[float, Number("the error probability of one look, chosen for the list of looks")]
+    overall_error: Annotated[
+        float, Number("the error probability of a gate over all looks together, below 0.5")
+    ]
     """The error probability of one gate over all looks together."""
-    first: int
+    first: Annotated[int, Integer("the first look; --runs changes it")]
     """The first look of this session. Below SMALLEST_LOOK it is the number of runs, and nothing is gated."""
-    max_runs: int
-    superlinear: float = 1.05
+    max_runs: Annotated[int, Integer("the last look; --max-runs changes it")]
+    superlinear: Annotated[
+        float, Number("a figure above this factor times the ratio of the CPU counts is INVALID")
+    ] = 1.05
     """A speedup above this factor times the CPU ratio is impossible, so its measurement is invalid."""
-    superlinear_ideal: float = 1.01
+    superlinear_ideal: Annotated[
+        float, Number("the same on the ideal machine, if workers neither share CPUs nor make calls")
+    ] = 1.01
     """The same factor for the ideal machine, if workers neither share CPUs nor make calls."""
-    capacity_reach: float = 0.9
+    capacity_reach: Annotated[
+        float,
+        Number("a FAIL is due to the host only if the guest reaches this share of the host's speedup"),
+    ] = 0.9
     """A FAIL is attributed to the host only if the guest reaches this share of the host's own speedup."""
-    minutes: float = MINUTES
+    minutes: Annotated[float, Number("on wall time no further look of a row is begun after this time")] = (
+        MINUTES
+    )
     """On the wall-time lanes no further look of a row is begun after this time."""
-    warmups: int = 1
+    warmups: Annotated[
+        int, Integer("boots per arm that are discarded before the first counted one, on wall time")
+    ] = 1
     """The number of discarded boots per arm before the first counted one, on the wall-time lanes."""
-    void: VoidRule = DEFAULT_VOID_RULE
+    void: Annotated[
+        VoidRule,
+        Block(
+            "which runs on wall time are void, because the host disturbed them",
+            otherwise="the defaults of its keys",
+        ),
+    ] = DEFAULT_VOID_RULE
     """The rule for which runs are void, because the host disturbed them, and how many may be."""
-    machine: str = IDEAL
+    machine: Annotated[
+        str, Text("the machine, unless an option or a mark names one; a path is relative to this file")
+    ] = IDEAL
     """The name or path of the machine, unless an option or a mark names one."""
-    boots: int = BOOTS
+    boots: Annotated[
+        int, Integer("how many different boots stand behind the runs of an arm that starts warm")
+    ] = BOOTS
     """How many different boots stand behind the runs of an arm that starts warm."""
-    apart: float = APART
+    apart: Annotated[
+        float,
+        Number(
+            "runs of an arm are in groups if these differ by at least this share of the larger figure, "
+            "and a gate passes only if its worst group does; 0: never"
+        ),
+    ] = APART
     """Runs of an arm are in groups if these differ by at least this share of the larger figure; 0: never."""
     informs: str = field(default="", metadata={"of": "session"})
     """The reason why no gate uses this session's figures; empty if gates do."""

@@ -22,9 +22,12 @@ from benchgate.base.system.machines import MemoryRange
 from benchgate.base.system.qemu import Qemu
 from benchgate.base.workload.metrics import Metric
 from benchgate.base.workload.witness import WitnessedPromise
+from benchgate.base.yaml.keys import Number
 
 if TYPE_CHECKING:
     from benchgate.base.snapshots import GuestSnapshot
+
+MOST_BOOT_S, MOST_RUN_S = 3600.0, 86400.0
 
 
 class Ending(StrEnum):
@@ -93,8 +96,8 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    boot_s: Seconds
-    run_s: Seconds
+    boot_s: Annotated[Seconds, Number("until `console.ready`", low=0.1, high=MOST_BOOT_S)] = 60.0
+    run_s: Annotated[Seconds, Number("from there to the end", low=0.1, high=MOST_RUN_S)] = 120.0
 
     def at_most(self, ns: int | None) -> Deadlines:
         """The deadlines, limited to this time; None leaves them unchanged."""

@@ -9,31 +9,59 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
+from typing import Annotated
 
+from benchgate.base.yaml.keys import Choice, Either, Integer, Number
+
+MOST_RUNS = 199
+"""The largest number of runs per arm. Plan, order and bootstrap grow with it."""
 OFF = "off"
 """In a policy's YAML this word means that the counter is recorded but voids no run."""
+
+
+def _limit(about: str, default: str | None = None) -> Either:
+    """A limit, or the word that takes the counter out of the rule."""
+    return Either(about, (Number(about), Choice("no limit", (OFF,))), default=default)
 
 
 @dataclass(frozen=True, slots=True)
 class VoidRule:
     """The largest values at which a run counts (None: any). The fields are the keys of `void` in a policy."""
 
-    run_delay: float | None = 0.02
+    run_delay: Annotated[
+        float | None,
+        _limit("the longest wait of a vCPU's thread for a host CPU, as a share of the window"),
+    ] = 0.02
     """How long a vCPU's thread waited for a host CPU, as a share of the window."""
-    steal: float | None = 0.02
+    steal: Annotated[
+        float | None,
+        _limit("what the hypervisor withheld of a CPU of the run, as a share of the window"),
+    ] = 0.02
     """How long the hypervisor withheld a CPU of the run from the host, as a share of the window."""
-    migrations: float | None = 0.0
+    migrations: Annotated[float | None, _limit("how often a pinned vCPU's thread changed its CPU")] = 0.0
     """How often a vCPU's thread changed its host CPU."""
-    frequency: float | None = 0.02
+    frequency: Annotated[
+        float | None,
+        _limit("the spread of the frequencies of the run's CPUs, as a share of the highest"),
+    ] = 0.02
     """The difference between the highest and the lowest frequency of the run's CPUs, as a share of it."""
-    throttles: float | None = 0.0
+    throttles: Annotated[
+        float | None,
+        _limit("how often the processor was slowed down because of its temperature"),
+    ] = 0.0
     """How often the processor was slowed down because of its temperature."""
-    involuntary: float | None = None
+    involuntary: Annotated[
+        float | None,
+        _limit("how often per second of the window a vCPU's thread lost its CPU", OFF),
+    ] = None
     """How often per second of the window a vCPU's thread lost its CPU to another one."""
-    psi_cpu: float | None = None
+    psi_cpu: Annotated[
+        float | None,
+        _limit("for how long some task of the whole host waited, as a share of the window", OFF),
+    ] = None
     """For how long some task of the whole host waited for a CPU, as a share of the window."""
-    most: int = 3
-    share: float = 0.5
+    most: Annotated[int, Integer("a sweep ends after more void runs than this ...", high=MOST_RUNS)] = 3
+    share: Annotated[float, Number("... and than this share of its runs")] = 0.5
     """A sweep ends if more than `most` of its runs are void, and more than this share of them."""
 
     def __post_init__(self) -> None:

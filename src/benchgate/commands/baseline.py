@@ -11,12 +11,13 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchgate.base.baselines import DEFAULT_FILE, Baseline
 from benchgate.base.errors import UsageError
+from benchgate.base.paths import DEFAULT_FILE
 from benchgate.base.text import visible
 from benchgate.commands.shared import declare_trusted, print_notes, say, trusted
 
 if TYPE_CHECKING:
+    from benchgate.base.baselines import Baseline
     from benchgate.session.comparing.acceptance import AcceptanceRequest
 
 

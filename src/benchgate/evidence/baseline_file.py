@@ -33,7 +33,7 @@ from benchgate.base.baselines import (
 from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.errors import EvidenceError, IncompleteError
 from benchgate.base.files import read_json
-from benchgate.base.gates import MOST_RUNS, SMALLEST_LOOK
+from benchgate.base.gates import SMALLEST_LOOK
 from benchgate.base.jsonfields import (
     As,
     Between,
@@ -48,6 +48,7 @@ from benchgate.base.jsonfields import (
 from benchgate.base.jsonfields import read as read_typed
 from benchgate.base.runs import Measurement
 from benchgate.base.text import one_line
+from benchgate.base.void_rule import MOST_RUNS
 from benchgate.base.workload.metrics import WINDOWS, Metric
 from benchgate.evidence.facts import origin_of
 from benchgate.evidence.files import read_text, unwritable, write_whole

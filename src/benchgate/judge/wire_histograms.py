@@ -13,7 +13,7 @@ from itertools import takewhile
 from types import MappingProxyType
 
 from benchgate.base.statistics.histogram import BUCKETS, Histogram, bounds
-from benchgate.base.yaml.yaml_nodes import NAME
+from benchgate.base.yaml.keys import NAME
 from benchgate.judge.wire_lines import WireLine
 
 MAX_HISTOGRAMS = 4

@@ -24,7 +24,7 @@ from benchgate.base.system.systems import SELFTEST, SettingForm, System, plain_n
 from benchgate.base.text import suggestion
 from benchgate.base.workload.scenarios import PREFIX
 from benchgate.base.workload.workloads import Workload
-from benchgate.base.yaml.yaml_nodes import NAME
+from benchgate.base.yaml.keys import NAME
 from benchgate.build.revision import commit_of
 from benchgate.plan import machinefile, policyfile, rtapp, scenariofile, systemfile, workloadfile
 from benchgate.plan.mark_table import GateMark

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchgate.base.baselines import DEFAULT_FILE
 from benchgate.base.cells import Params
 from benchgate.base.errors import UsageError
 from benchgate.base.gates import VERIFIED
 from benchgate.base.jsonfields import MOST
+from benchgate.base.paths import DEFAULT_FILE
 from benchgate.base.system.systems import MAX_CPUS, SELFTEST
 from benchgate.base.text import suggestion
 from benchgate.base.workload.metrics import NS, SHARE, Metric, every_metric, time_of

@@ -18,7 +18,7 @@ from benchgate.base.workload.operations import (
     SpanRule,
 )
 from benchgate.base.workload.workloads import ParamSpec
-from benchgate.base.yaml.yaml_nodes import NAME
+from benchgate.base.yaml.keys import NAME
 from benchgate.base.yaml.yamlfile import Section
 from benchgate.plan.choices import read_when
 

@@ -14,10 +14,11 @@ from pathlib import Path
 
 from benchgate.base.cells import Accel
 from benchgate.base.errors import CatalogError, OptionError, UsageError
-from benchgate.base.gates import BOOTS, MOST_RUNS, SMALLEST_LOOK, Policy, check_first_look
+from benchgate.base.gates import BOOTS, SMALLEST_LOOK, Policy, check_first_look
 from benchgate.base.snapshots import ALWAYS_WARM, StartKind
 from benchgate.base.system.machines import IDEAL
 from benchgate.base.system.systems import MAX_CPUS
+from benchgate.base.void_rule import MOST_RUNS
 from benchgate.plan import catalog
 from benchgate.plan.option_table import TABLE, Option
 

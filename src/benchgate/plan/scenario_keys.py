@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from benchgate.base.workload.scenarios import MOST_CPUS, MOST_THREADS, CpuState, RunPolicy, Subject, WorkKind
 from benchgate.base.yaml.keys import (
+    NAME,
     Block,
     Blocks,
     Choice,
@@ -22,7 +23,6 @@ from benchgate.base.yaml.keys import (
     each,
     name,
 )
-from benchgate.base.yaml.yaml_nodes import NAME
 
 LENGTH = r"[0-9]{1,6}(?:\.[0-9]{1,6})?(?:ns|us|ms|s)\Z"
 """A length of time."""

@@ -56,7 +56,8 @@ from benchgate.base.workload.scenarios import (
 from benchgate.base.workload.witness import COUNT, Promise
 from benchgate.base.workload.workloads import Workload
 from benchgate.base.yaml import yamlfile
-from benchgate.base.yaml.yaml_nodes import NAME, text_of
+from benchgate.base.yaml.keys import NAME
+from benchgate.base.yaml.yaml_nodes import text_of
 from benchgate.base.yaml.yamlfile import Section
 from benchgate.host.procfs import cpu_list
 from benchgate.plan.scenario_keys import SCENARIO

@@ -1,7 +1,8 @@
 """The table of the keys of a system's YAML file: kind, default, limits and meaning.
 
-Data only: takes nothing and does not fail. The modules of systemfile/ read a file by it, and
-check what concerns several keys.
+Data only: takes nothing and does not fail. The modules of systemfile/ read a file by it, and check what
+concerns several keys. Most of its keys are declared at the fields of what is read (base/system/); here are
+those whose values become something else.
 """
 
 from __future__ import annotations
@@ -9,10 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from benchgate.base.cells import Mode
+from benchgate.base.runs import MOST_RUN_S, Deadlines
 from benchgate.base.system.arch import ARCHITECTURES, X86_64
-from benchgate.base.system.boots import DEADLINES, DEFAULT_FIRMWARE, REPEAT_BYTES, EndBy, SettingDisplay
-from benchgate.base.system.observe import MOST_CALLS
-from benchgate.base.system.qemu import CARD, CONSOLES, FORMATS, SERIAL, Interface
+from benchgate.base.system.boots import (
+    PATTERNS,
+    BootDefinition,
+    ConsoleWords,
+    End,
+    QemuWords,
+    SettingDisplay,
+    Smoke,
+)
+from benchgate.base.system.observe import SystemCall
+from benchgate.base.system.qemu import Port
 from benchgate.base.system.results import UNITS, ResultFormat
 from benchgate.base.system.systems import MAX_CPUS, SERVICES, AskMethod, SystemKind
 from benchgate.base.yaml.keys import (
@@ -22,7 +32,6 @@ from benchgate.base.yaml.keys import (
     Commands,
     Either,
     Integer,
-    Integers,
     Number,
     Pattern,
     Table,
@@ -31,15 +40,13 @@ from benchgate.base.yaml.keys import (
     YamlFile,
     each,
     name,
+    table,
 )
 
 MARKS = "marks"
 """The word for a window between the marks that the guest's programs execute."""
-_BOOT_S, _RUN_S = 3600.0, 86400.0
-_HIGHEST_PORT = 65535
 _SLOWEST_US = 1_000_000
 _FLAG = ("true", "false")
-_PATTERNS = "regular expressions"
 
 
 # ---- what it boots from, and how
@@ -97,65 +104,9 @@ _BUILD: Table = {
         "the paths on which the result depends; one that changes makes it again", default=(".",)
     ),
 }
-_QEMU: Table = {
-    "machine": Text("-machine", otherwise="that of `arch`: q35, virt, or virt,gic-version=3"),
-    "cpu": Text("-cpu; empty: the best model of the accelerator", default=""),
-    "memory": Text("-m", default="256M"),
-    "smp": Text("-smp; {n} is the CPU count", default="{n}"),
-    "arguments": Texts("more arguments, unchanged", default=()),
-    "network": Text("the network card of a system with `ports`", default=CARD),
-    "console": Choice("what the guest prints on; virtio on wall time only", tuple(CONSOLES), default=SERIAL),
-    "binary": Text("a QEMU for this system alone; empty: the session's", default=""),
-}
-_DISK: Table = {
-    "image": Text("the image, of which each boot gets a new snapshot; may contain {n}"),
-    "format": Choice("its format", FORMATS, default="raw"),
-    "interface": Choice("how it is attached", tuple(Interface), default=Interface.VIRTIO),
-}
-_WARM: Table = {
-    "kernel": Text("the kernel that prints `benchwaits` and waits for its command line; may be that one"),
-    "program": Text("a file that it gets besides; may contain {workload}", default=""),
-}
-_BOOT: Table = {
-    "kernel": Text(
-        "-kernel: a path, {out}/..., fetch:linux (the pinned Linux) or build (of `source`); may contain {n}",
-        otherwise="`disks` or `firmware`",
-    ),
-    "source": Text(
-        "the Linux that `kernel: build` builds: a tree, PATH@REVISION or a package (linux-source-6.12)",
-        default="",
-    ),
-    "config": Text(
-        "with `source`: parts of its configuration (sched_ext, realtime, debug) and files, joined by +",
-        default="sched_ext",
-    ),
-    "scheduler": Text(
-        "a program, with arguments, that loads a scheduler in BPF before our PID 1 is ready", default=""
-    ),
-    "initrd": Text(
-        "-initrd: a path, {out}/..., or `workload`: our PID 1 with the workload in it", default=""
-    ),
-    "append": Text("the command line, before the manifest", default=""),
-    "symbols": Text(
-        "an ELF file or a System.map whose symbols name addresses; may contain {workload}", default=""
-    ),
-    "warm": Block(
-        "what is loaded for a warm start, with `ask: cmdline` (`benchgate docs warm`)",
-        forms=(_WARM,),
-        otherwise="its runs start cold",
-    ),
-    "disks": Blocks(
-        "disks, in the order in which the kernel numbers them", Block("a disk", forms=(_DISK,)), default=()
-    ),
-    "firmware": Text("-bios: default, none, a path or {out}/...; may contain {n}", default=DEFAULT_FIRMWARE),
-}
-_PORT: Table = {
-    "guest": Integer("the port in the guest", low=1, high=_HIGHEST_PORT),
-    "host": Integer("the port on this host; 0: a free one", default=0, high=_HIGHEST_PORT),
-}
 _PORTS = Either(
     "a port of the guest that the host can reach, on wall time",
-    (Integer("the port in the guest", low=1, high=_HIGHEST_PORT), Block("both ports", forms=(_PORT,))),
+    (table(Port)["guest"], Block("both ports", forms=(table(Port),))),
 )
 
 
@@ -169,7 +120,7 @@ _STEP: Table = {
     "expect": Pattern("the line with which the step ends; empty: the next prompt", default=""),
     "capture": Either(
         "lines with answers in named groups; each matches exactly once",
-        (Pattern("one pattern"), Texts("several", what=_PATTERNS)),
+        (Pattern("one pattern"), Texts("several", what=PATTERNS)),
         default=(),
     ),
     "prompt": Pattern("another prompt before this line", otherwise="`prompt` of the file"),
@@ -177,7 +128,7 @@ _STEP: Table = {
     "deadline_s": Number(
         "from the first byte of this line to the next one, or to its answer",
         low=0.1,
-        high=_RUN_S,
+        high=MOST_RUN_S,
         otherwise="`deadlines.run_s`",
     ),
 }
@@ -191,38 +142,6 @@ _INPUT: Table = {
         low=1,
         high=_SLOWEST_US,
     ),
-}
-_CONSOLE: Table = {
-    "ready": Pattern("ends the boot and its deadline, and starts the run's", default=""),
-    "failures": Texts(
-        "a match overrides any result; a panic does so without them", default=(), what=_PATTERNS
-    ),
-    "harmless": Texts("lines that look like a panic and are none", default=(), what=_PATTERNS),
-    "repeat_bytes": Integer(
-        "a console that repeats itself is stopped after this many bytes; 0: never",
-        default=REPEAT_BYTES,
-        high=1 << 30,
-    ),
-    "online": Either(
-        "proves how many CPUs came up",
-        (
-            Pattern("a line with their number", default="", groups=("n",)),
-            Choice("each must work in the window, on the instruction clock", ("clock",)),
-        ),
-        default="",
-    ),
-    "online_lines": Pattern("in place of `online`: matches one line for each CPU that came up", default=""),
-}
-_SMOKE: Table = {
-    "append": Text("the command line of a boot without a workload, before the first figure", default=""),
-    "pass": Pattern("what that boot prints; otherwise every run at that CPU count is INVALID"),
-}
-_END: Table = {
-    "by": Choice(
-        "the guest ends QEMU itself; or is killed after its last answer", tuple(EndBy), default=EndBy.EXIT
-    ),
-    "exit_codes": Integers("QEMU's exit statuses of success", otherwise="[33] on x86_64, else [0]"),
-    "reset": Choice("whether the guest may end by a reset", ("failure", "allowed"), default="failure"),
 }
 
 
@@ -290,13 +209,7 @@ EVENT: Table = {
     "when": _WHEN,
     "adds": _read("what is added up", otherwise="1: how often it happens"),
 }
-_NUMBER = Integer("its number", low=0, high=MOST_CALLS - 1)
-_CALL: Table = {
-    "number": _NUMBER,
-    "length": Integer(
-        "which argument, from 0 on, says how many bytes it shall move", high=2, otherwise="none"
-    ),
-}
+_CALL = table(SystemCall)
 _HOOK_ABOUT = {
     "switch": "where a CPU goes from one thread to another",
     "wake": "where a thread that is blocked or new becomes runnable",
@@ -361,7 +274,10 @@ OBSERVE: Table = {
         "the names of its system calls",
         (
             Choice("those of Linux on this architecture", ("linux",)),
-            each("each", Either("a system call", (_NUMBER, Block("one that moves bytes", forms=(_CALL,))))),
+            each(
+                "each",
+                Either("a system call", (_CALL["number"], Block("one that moves bytes", forms=(_CALL,)))),
+            ),
         ),
         otherwise="they are known by number",
     ),
@@ -398,7 +314,7 @@ _BY_PATTERNS: Table = {
     "format": Choice("what its own console shows", (ResultFormat.PATTERNS,)),
     "work": Either("the work window", _KINDS),
     "total": Either("the total window", _KINDS, otherwise="none"),
-    "answers": Texts("where the answers appear, in named groups", default=(), what=_PATTERNS),
+    "answers": Texts("where the answers appear, in named groups", default=(), what=PATTERNS),
     "expect": each("the right answers; without them an oracle knows them", Text("the answer"), names="GROUP"),
 }
 _BY_LINES: Table = {
@@ -409,10 +325,6 @@ _BY_LINES: Table = {
 
 # ---- the file
 
-_DEADLINES: Table = {
-    "boot_s": Number("until `console.ready`", default=DEADLINES.boot_s, low=0.1, high=_BOOT_S),
-    "run_s": Number("from there to the end", default=DEADLINES.run_s, low=0.1, high=_RUN_S),
-}
 _CPUS: Table = {
     "minimum": Integer("the smallest CPU count", default=1, low=1, high=MAX_CPUS),
     "maximum": Integer("the largest CPU count", default=MAX_CPUS, low=1, high=MAX_CPUS),
@@ -425,7 +337,7 @@ _EVERY: Table = {
     "about": Text("a description for readers", default=""),
     "settings": each("what a user chooses: `--system FILE:NAME=WORD`", Block("a setting", forms=_SETTINGS)),
     "deadlines": Block(
-        "how long it may take, in seconds", forms=(_DEADLINES,), otherwise="the defaults of its keys"
+        "how long it may take, in seconds", forms=(table(Deadlines),), otherwise="the defaults of its keys"
     ),
     "cpus": Block("the CPU counts that it supports", forms=(_CPUS,), otherwise="the defaults of its keys"),
     "services": each(
@@ -438,9 +350,9 @@ _GUEST: Table = {
     **_EVERY,
     "arch": Text(f"its processor: {', '.join(ARCHITECTURES)}, or a setting in braces", default=X86_64.name),
     "build": Block("how it is built", forms=(_BUILD,), otherwise="it is not built"),
-    "qemu": Block("QEMU's arguments", forms=(_QEMU,), otherwise="the defaults of its keys"),
+    "qemu": Block("QEMU's arguments", forms=(table(QemuWords),), otherwise="the defaults of its keys"),
     "ports": each("ports that the host can reach", _PORTS),
-    "boot": Block("what it boots from", forms=(_BOOT,)),
+    "boot": Block("what it boots from", forms=(table(BootDefinition),)),
     "ask": Choice("how a workload is asked for", tuple(AskMethod), default=AskMethod.CMDLINE),
     "prompt": Pattern(
         "with `ask: prompt`: all of the last line when the kernel waits for a command",
@@ -455,10 +367,12 @@ _GUEST: Table = {
         otherwise="another `ask`",
     ),
     "modes": Texts("the kinds of workers that it can run", default=tuple(Mode), choices=tuple(Mode)),
-    "console": Block("how its console is read", forms=(_CONSOLE,), otherwise="the defaults of its keys"),
-    "smoke": Block("its own boot test, once per CPU count", forms=(_SMOKE,), otherwise="none"),
+    "console": Block(
+        "how its console is read", forms=(table(ConsoleWords),), otherwise="the defaults of its keys"
+    ),
+    "smoke": Block("its own boot test, once per CPU count", forms=(table(Smoke),), otherwise="none"),
     "result": Block("what it prints", forms=(_BENCH, _BY_PATTERNS, _BY_LINES), otherwise="the wire format"),
-    "end": Block("how a run ends", forms=(_END,), otherwise="the defaults of its keys"),
+    "end": Block("how a run ends", forms=(table(End),), otherwise="the defaults of its keys"),
     "observe": Block(
         "how the instruction clock sees its threads (`benchgate docs threads`)",
         forms=(OBSERVE,),

@@ -13,6 +13,7 @@ from benchgate.base.workload.operations import MOST_OF_OPERATION, MOST_OPERATION
 from benchgate.base.workload.witness import LONGEST, Sees
 from benchgate.base.workload.workloads import Take
 from benchgate.base.yaml.keys import (
+    NAME,
     Block,
     Blocks,
     Choice,
@@ -27,7 +28,6 @@ from benchgate.base.yaml.keys import (
     each,
     name,
 )
-from benchgate.base.yaml.yaml_nodes import NAME
 
 BY_TOOL, NO = "by-tool", "no"
 DECIMALS = {"s": 9, "ms": 6, "us": 3, "ns": 0}

@@ -28,7 +28,7 @@ from benchgate.base.workload.metrics import (
 )
 from benchgate.base.workload.workloads import GUEST_FILES, SERVICE, Capture, ParamSpec, Take, Tool, Workload
 from benchgate.base.yaml import yaml_nodes, yamlfile
-from benchgate.base.yaml.yaml_nodes import NAME
+from benchgate.base.yaml.keys import NAME
 from benchgate.base.yaml.yamlfile import Section
 from benchgate.plan.choices import listed
 from benchgate.plan.operations import read_operations
@@ -277,7 +277,7 @@ def _captures(program: Section) -> tuple[Capture, ...]:
 
 
 def _capture(name: str, results: Section) -> Capture:
-    if not yaml_nodes.NAME.match(name):
+    if not NAME.match(name):
         results.fail("is not a name: lower-case letters, digits and _, beginning with a letter", name)
     with results.optional(name) as words:
         pattern, path = words.text("regex", ""), words.text("json", "")

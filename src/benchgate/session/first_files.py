@@ -22,8 +22,7 @@ from benchgate.base.paths import data_root
 from benchgate.base.system.arch import X86_64
 from benchgate.base.system.boots import CPUS
 from benchgate.base.system.systems import SELFTEST
-from benchgate.base.yaml.keys import Block, Key, Table
-from benchgate.base.yaml.yaml_nodes import NAME
+from benchgate.base.yaml.keys import NAME, Block, Key, Table
 from benchgate.build.kernel_file import KernelFile, Media, look, system_name
 from benchgate.plan import catalog
 from benchgate.plan.system_keys import SYSTEM

@@ -9,10 +9,22 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+from typing import Annotated
 
-from benchgate.base.runs import Deadlines
 from benchgate.base.snapshots import StartKind
-from benchgate.base.system.qemu import CARD, GOOD_EXIT, SERIAL, Disk
+from benchgate.base.system.qemu import CARD, CONSOLES, GOOD_EXIT, SERIAL, Disk
+from benchgate.base.yaml.keys import (
+    Block,
+    Blocks,
+    Choice,
+    Either,
+    FilledText,
+    Integer,
+    Integers,
+    Pattern,
+    Text,
+    Texts,
+)
 
 DEFAULT_FIRMWARE = "default"
 """The firmware that QEMU has for its machine: SeaBIOS, OpenSBI, or none."""
@@ -21,6 +33,7 @@ FETCHED_LINUX = "fetch:linux"
 BUILT_LINUX = "build"
 """The kernel is built from `boot.source`."""
 WORKLOAD_INITRD = "workload"
+PATTERNS = "regular expressions"
 CPUS = "{n}"
 """The placeholder for the CPU count, in what is booted and in a build's commands."""
 SOURCE = "{source}"
@@ -28,7 +41,6 @@ SOURCE = "{source}"
 REPEAT_BYTES = 64 << 10
 """A console that repeats one byte or a few lines for this long is stopped (0: never). A progress bar of 64 Ki
 dots, or 1,600 equal lines of 40 bytes, is still taken for progress."""
-DEADLINES = Deadlines(boot_s=60.0, run_s=120.0)
 
 
 class SettingDisplay(StrEnum):
@@ -63,9 +75,10 @@ class SettingFile:
 class WaitingKernel:
     """What a warm start loads: a kernel that prints `benchwaits` where it waits for its command line."""
 
-    kernel: str
-    program: str = ""
-    """The file that it gets besides; {workload} is replaced by the workload's name. Empty: none."""
+    kernel: Annotated[
+        str, FilledText("the kernel that prints `benchwaits` and waits for its command line; may be that one")
+    ]
+    program: Annotated[str, FilledText("a file that it gets besides; may contain {workload}")] = ""
 
     def at(self, cpus: int) -> WaitingKernel:
         """The kernel for this CPU count."""
@@ -76,28 +89,56 @@ class WaitingKernel:
 class BootDefinition:
     """The files and words that QEMU boots; empty where the YAML file says nothing."""
 
-    kernel: str = ""
-    initrd: str = ""
-    append: str = ""
-    symbols: str = ""
-    """The ELF file that resolves sampled addresses; {workload} is replaced by the workload's name."""
-    disks: tuple[Disk, ...] = ()
-    firmware: str = DEFAULT_FIRMWARE
-    """DEFAULT_FIRMWARE, NO_FIRMWARE or the path of a file, which may contain {out}."""
+    kernel: Annotated[
+        str,
+        Text(
+            "-kernel: a path, {out}/..., fetch:linux (the pinned Linux) or build (of `source`); "
+            "may contain {n}",
+            otherwise="`disks` or `firmware`",
+        ),
+    ] = ""
+    source: Annotated[
+        str,
+        FilledText(
+            "the Linux that `kernel: build` builds: a tree, PATH@REVISION or a package (linux-source-6.12)"
+        ),
+    ] = ""
+    config: Annotated[
+        str,
+        FilledText(
+            "with `source`: parts of its configuration (sched_ext, realtime, debug) and files, joined by +",
+            default="sched_ext",
+        ),
+    ] = ""
+    scheduler: Annotated[
+        str, FilledText("a program, with arguments, that loads a scheduler in BPF before our PID 1 is ready")
+    ] = ""
+    initrd: Annotated[
+        str, FilledText("-initrd: a path, {out}/..., or `workload`: our PID 1 with the workload in it")
+    ] = ""
+    append: Annotated[str, Text("the command line, before the manifest")] = ""
+    symbols: Annotated[
+        str, FilledText("an ELF file or a System.map whose symbols name addresses; may contain {workload}")
+    ] = ""
+    warm: Annotated[
+        WaitingKernel | None,
+        Block(
+            "what is loaded for a warm start, with `ask: cmdline` (`benchgate docs warm`)",
+            otherwise="its runs start cold",
+        ),
+    ] = None
+    disks: Annotated[
+        tuple[Disk, ...], Blocks("disks, in the order in which the kernel numbers them", Block("a disk"))
+    ] = ()
+    firmware: Annotated[str, FilledText("-bios: default, none, a path or {out}/...; may contain {n}")] = (
+        DEFAULT_FIRMWARE
+    )
     start: StartKind = StartKind.COLD
     """Where its runs begin."""
     is_linux: bool = False
     """Whether its kernel is Linux: the fetched one, a built one, or one that a setting puts in its place."""
-    source: str = ""
-    """The source of Linux that `kernel` is built from; empty if it is not."""
-    config: str = ""
-    """The parts of its configuration."""
-    scheduler: str = ""
-    """The program, with its arguments, that loads a scheduler in BPF before the guest is ready."""
     kernel_files: tuple[SettingFile, ...] = ()
     """The files of the kernel that settings write, and that show what became of them."""
-    warm: WaitingKernel | None = None
-    """None: its kernel cannot wait for its command line."""
 
     @property
     def waiting(self) -> WaitingKernel | None:
@@ -139,17 +180,18 @@ class BootDefinition:
 class QemuWords:
     """What a system says of QEMU's command line; `{n}` is the CPU count."""
 
-    machine: str = "q35"
-    cpu: str = ""
-    memory: str = "256M"
-    smp: str = "{n}"
-    arguments: tuple[str, ...] = ()
-    network: str = CARD
-    """The network card of a system with `ports`."""
-    console: str = SERIAL
-    """The device that the guest prints on, one of CONSOLES."""
-    binary: str = ""
-    """The path of a QEMU for this system alone; empty for the session's QEMU of its architecture."""
+    machine: Annotated[
+        str, Text("-machine", otherwise="that of `arch`: q35, virt, or virt,gic-version=3")
+    ] = "q35"
+    cpu: Annotated[str, Text("-cpu; empty: the best model of the accelerator")] = ""
+    memory: Annotated[str, Text("-m")] = "256M"
+    smp: Annotated[str, Text("-smp; {n} is the CPU count")] = CPUS
+    arguments: Annotated[tuple[str, ...], Texts("more arguments, unchanged")] = ()
+    network: Annotated[str, Text("the network card of a system with `ports`")] = CARD
+    console: Annotated[str, Choice("what the guest prints on; virtio on wall time only", tuple(CONSOLES))] = (
+        SERIAL
+    )
+    binary: Annotated[str, FilledText("a QEMU for this system alone; empty: the session's")] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,22 +233,42 @@ def _at(word: str, cpus: int) -> str:
 class ConsoleWords:
     """The patterns that are matched while the guest prints; empty where the file has none."""
 
-    ready: str = ""
-    failures: tuple[str, ...] = ()
-    harmless: tuple[str, ...] = ()
-    """Patterns of lines that look like a panic and are none."""
-    repeat_bytes: int = REPEAT_BYTES
-    online: str = ""
-    """A pattern whose group (?P<n>...) is the number of online CPUs; empty if the begin line has it."""
+    ready: Annotated[str, Pattern("ends the boot and its deadline, and starts the run's")] = ""
+    failures: Annotated[
+        tuple[str, ...],
+        Texts("a match overrides any result; a panic does so without them", what=PATTERNS),
+    ] = ()
+    harmless: Annotated[
+        tuple[str, ...], Texts("lines that look like a panic and are none", what=PATTERNS)
+    ] = ()
+    repeat_bytes: Annotated[
+        int,
+        Integer("a console that repeats itself is stopped after this many bytes; 0: never", high=1 << 30),
+    ] = REPEAT_BYTES
+    online: Annotated[
+        str,
+        Either(
+            "proves how many CPUs came up",
+            (
+                Pattern("a line with their number", default="", groups=("n",)),
+                Choice("each must work in the window, on the instruction clock", ("clock",)),
+            ),
+        ),
+    ] = ""
+    """Empty if the begin line has the number."""
     by_clock: bool = False
     """Whether, in place of a pattern, the instruction clock must show that each vCPU worked in the window."""
-    online_lines: str = ""
-    """A pattern that matches one line for each CPU that came up, as another way to count them."""
+    online_lines: Annotated[
+        str, Pattern("in place of `online`: matches one line for each CPU that came up")
+    ] = ""
 
     @property
     def counts_cpus(self) -> bool:
         """Whether a line says how many CPUs came up; the wire format says it without a pattern."""
         return bool(self.online or self.online_lines)
+
+
+NO_RESET = "failure"
 
 
 class EndBy(StrEnum):
@@ -218,16 +280,29 @@ class EndBy(StrEnum):
 class End:
     """The ways in which a boot ends well."""
 
-    by: EndBy = EndBy.EXIT
-    exit_codes: tuple[int, ...] = (GOOD_EXIT,)
-    may_reset: bool = False
-    """Whether the guest may end by a reset. A triple fault is a reset too."""
+    by: Annotated[EndBy, Choice("the guest ends QEMU itself; or is killed after its last answer")] = (
+        EndBy.EXIT
+    )
+    exit_codes: Annotated[
+        tuple[int, ...],
+        Integers("QEMU's exit statuses of success", otherwise="[33] on x86_64, else [0]"),
+    ] = (GOOD_EXIT,)
+    may_reset: Annotated[
+        bool,
+        Choice("whether the guest may end by a reset", (NO_RESET, "allowed"), default=NO_RESET, key="reset"),
+    ] = False
+    """A triple fault is a reset too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Smoke:
     """A boot without a workload. It must pass once per CPU count before any figure of that count is valid."""
 
-    append: str
-    passes: str
-    """The regular expression that its console must match."""
+    append: Annotated[
+        str,
+        FilledText("the command line of a boot without a workload, before the first figure", default=""),
+    ]
+    passes: Annotated[
+        str,
+        Pattern("what that boot prints; otherwise every run at that CPU count is INVALID", key="pass"),
+    ]

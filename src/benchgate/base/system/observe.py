@@ -11,6 +11,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Annotated
+
+from benchgate.base.yaml.keys import Integer
 
 MOST_CALLS = 1023
 """Numbers of system calls are below this; the clock counts all higher ones as one (insn/counts.OTHERS)."""
@@ -152,9 +155,11 @@ class Hook:
 class SystemCall:
     """One system call of a kernel."""
 
-    number: int
-    length: int | None = None
-    """The argument that says how many bytes it shall move; None: it moves none."""
+    number: Annotated[int, Integer("its number", high=MOST_CALLS - 1)]
+    length: Annotated[
+        int | None,
+        Integer("which argument, from 0 on, says how many bytes it shall move", high=2, otherwise="none"),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,9 +25,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Annotated
 
 from benchgate.base.cells import Accel
 from benchgate.base.system.arch import X86_64, Architecture
+from benchgate.base.yaml.keys import Choice, FilledText, Integer
 
 QMP_DESCRIPTOR = 3
 NAME_TAG = "benchgate-"
@@ -153,6 +155,7 @@ def _safe_cpu(model: str, accel: Accel, version: tuple[int, int, int]) -> str:
 FORMATS = ("raw", "qcow2", "vdi", "vmdk", "vpc")
 CARD = "virtio-net-pci"
 MOST_PORTS = 16
+HIGHEST_PORT = 65535
 _FORWARD = re.compile(r",hostfwd=tcp:127\.0\.0\.1:(\d+)-:(\d+)")
 
 
@@ -171,10 +174,9 @@ class Interface(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    image: str
-    """The path in the YAML file, which may contain {out}."""
-    format: str = "raw"
-    interface: Interface = Interface.VIRTIO
+    image: Annotated[str, FilledText("the image, of which each boot gets a new snapshot; may contain {n}")]
+    format: Annotated[str, Choice("its format", FORMATS)] = "raw"
+    interface: Annotated[Interface, Choice("how it is attached")] = Interface.VIRTIO
 
 
 _DEVICES = {
@@ -221,9 +223,8 @@ def _attached(disks: Sequence[Disk], number: int, content: str) -> tuple[str, ..
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    guest: int
-    host: int = 0
-    """The host's port; 0 for any free one."""
+    guest: Annotated[int, Integer("the port in the guest", low=1, high=HIGHEST_PORT)]
+    host: Annotated[int, Integer("the port on this host; 0: a free one", high=HIGHEST_PORT)] = 0
 
 
 def network_options(ports: Mapping[str, Port], hosts: Mapping[str, int], card: str) -> tuple[str, ...]:

@@ -18,7 +18,6 @@ from benchgate.base.runs import Deadlines
 from benchgate.base.snapshots import StartKind
 from benchgate.base.system.arch import RISCV64, X86_64, Architecture
 from benchgate.base.system.boots import (
-    DEADLINES,
     WORKLOAD_INITRD,
     BootDefinition,
     Build,
@@ -216,7 +215,7 @@ class System:
     result: ResultDefinition = field(default_factory=ResultDefinition)
     smoke: Smoke | None = None
     end: End = field(default_factory=End)
-    deadlines: Deadlines = DEADLINES
+    deadlines: Deadlines = field(default_factory=Deadlines)
     settings: Settings = field(default_factory=Settings)
     """The values that replace `{name}` in what is booted, in the command line and in the build commands."""
     cpus: tuple[int, int] = (1, MAX_CPUS)

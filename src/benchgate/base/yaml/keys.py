@@ -1,19 +1,25 @@
 """The keys of YAML files as data: the kind of each value, its default, its limits and its meaning.
 
-Data only: takes nothing and does not fail. A `Section` (yamlfile.py) reads a file by the table of its kind
-and knows no other key. The pages of docs/reference and the JSON Schemas of fixtures/schema are made of
-the same tables.
+Takes types and rows, gives tables; does not fail. A `Section` (yamlfile.py) reads a file by the table of its
+kind and knows no other key. The pages of docs/reference and the JSON Schemas of fixtures/schema are made of
+the same tables. A frozen dataclass declares the keys that its fields have by a row beside the type, as in
+`cpus: Annotated[int, Integer("its CPUs", low=1)] = 4`: `table` gives them, and `Section.read` reads them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+import functools
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
-
-from benchgate.base.yaml.yaml_nodes import NAME
+from enum import EnumType
+from types import NoneType
+from typing import Any, get_args, get_type_hints
 
 LARGEST = 2**63 - 1
+NAME = re.compile(r"[a-z][a-z0-9_]{0,31}\Z")
+"""A valid name of a workload, system, setting or policy."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,8 @@ class Key:
     """Its value if the file leaves it out; None if there is no fixed one."""
     otherwise: str = ""
     """What holds if the file leaves it out and there is no fixed default; the reader knows it."""
+    key: str = ""
+    """Its name in the file, if the field that declares it has another one."""
 
     @property
     def is_needed(self) -> bool:
@@ -47,6 +55,11 @@ class Text(Key):
     """The pattern that all of it matches."""
     wrong: str = ""
     """What is said of a text that has another form, behind it; empty if the reader says it."""
+
+
+@dataclass(frozen=True)
+class FilledText(Text):
+    """A text in which the values of settings take the places of their names in braces."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,3 +173,57 @@ def name(about: str) -> Text:
 def each(about: str, value: Key, *, otherwise: str = "none", **more: Any) -> Block:
     """A mapping whose names the file chooses."""
     return Block(about, others=value, otherwise=otherwise, **more)
+
+
+# ---- keys that a dataclass declares
+
+
+@dataclass(frozen=True)
+class DeclaredKey:
+    """A key that a field declares."""
+
+    key: str
+    row: Key
+    kind: Any
+    """The class of its value, or of each value of a list."""
+
+
+def _declared(kind: type) -> Mapping[str, DeclaredKey]:
+    """The keys of a dataclass, by field. A row need not say what the field says: the words of an enum, the
+    keys of another dataclass, and the default."""
+    hints = get_type_hints(kind, include_extras=True)
+    result = {}
+    for field in dataclasses.fields(kind):
+        hint = hints[field.name]
+        row = next((rule for rule in getattr(hint, "__metadata__", ()) if isinstance(rule, Key)), None)
+        if row is not None:
+            has_default = row.default is not None or row.otherwise or field.default is dataclasses.MISSING
+            row = row if has_default else replace(row, default=field.default)
+            value = _class_in(hint.__origin__)
+            result[field.name] = DeclaredKey(row.key or field.name, _of_class(row, value), value)
+    return result
+
+
+declared: Callable[[type], Mapping[str, DeclaredKey]] = functools.cache(_declared)
+
+
+def table(kind: type) -> Table:
+    """The keys of a dataclass, in the order of its fields."""
+    return {one.key: one.row for one in declared(kind).values()}
+
+
+def _class_in(hint: Any) -> Any:
+    """The class of a value, without None; of a list that of its values."""
+    inner = [one for one in get_args(hint) if one is not NoneType]
+    return _class_in(inner[0]) if inner else hint
+
+
+def _of_class(row: Key, kind: Any) -> Key:
+    match row:
+        case Choice(choices=()) if isinstance(kind, EnumType):
+            return replace(row, choices=tuple(kind))
+        case Block(forms=(), others=None):
+            return replace(row, forms=(table(kind),))
+        case Blocks(item=Block(forms=()) as item):
+            return replace(row, item=replace(item, forms=(table(kind),)))
+    return row

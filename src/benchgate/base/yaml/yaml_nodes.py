@@ -22,8 +22,6 @@ MAX_CHARACTERS = 64 * 1024
 MAX_BYTES = 4 * MAX_CHARACTERS
 """No UTF-8 text of that many characters is longer."""
 MAX_DEPTH = 16
-NAME = re.compile(r"[a-z][a-z0-9_]{0,31}\Z")
-"""A valid name of a workload, system, setting or policy."""
 _INT = re.compile(r"[+-]?[0-9][0-9_]*\Z")
 _FLOAT = re.compile(r"[+-]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][+-]?[0-9]+)?\Z")
 

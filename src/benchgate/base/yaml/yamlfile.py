@@ -14,17 +14,20 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from types import MappingProxyType
+from typing import Any, NoReturn, TypeVar
 
 import yaml
 
 from benchgate.base.errors import BenchgateError, CatalogError
-from benchgate.base.text import one_line, suggestion
+from benchgate.base.text import filled, one_line, suggestion
 from benchgate.base.yaml.keys import (
     Block,
     Blocks,
     Choice,
     Commands,
+    DeclaredKey,
+    FilledText,
     Integer,
     Integers,
     Key,
@@ -32,6 +35,7 @@ from benchgate.base.yaml.keys import (
     Pattern,
     Text,
     Texts,
+    declared,
 )
 from benchgate.base.yaml.yaml_nodes import merged, regex, text_of, to_float, to_int, top_of
 
@@ -42,6 +46,7 @@ SHOWN = 60
 """The most characters of a value that a message shows."""
 Value = TypeVar("Value")
 _Row = TypeVar("_Row", bound=Key)
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def _shortened(key: str, problem: str) -> str:
@@ -181,6 +186,34 @@ class Section:
             if key not in self._asked:
                 known = f"known: {', '.join(sorted(self._asked))}"
                 self.refuse(f"unknown key; {suggestion(key, self._asked, known)}", key)
+
+    # ---- the keys that a dataclass declares
+
+    def read(self, kind: type[Value], settings: Mapping[str, str] = _NONE, /, **given: Any) -> Value:
+        """An object of this type. A field that is not given is read by the key that it declares."""
+        for name, one in declared(kind).items():
+            if name not in given and (self.has(one.key) or not one.row.otherwise):
+                given[name] = self._value(one, settings)
+        return kind(**given)
+
+    def _value(self, one: DeclaredKey, settings: Mapping[str, str]) -> Any:
+        match one.row:
+            case Block():
+                with self.optional(one.key) as words:
+                    return words.read(one.kind, settings)
+            case Blocks():
+                return tuple(words.whole(one.kind, settings) for words in self.sections(one.key))
+            case Choice():
+                return one.kind(self.choice(one.key))
+            case FilledText():
+                return filled(self.text(one.key), settings)
+        return _GETTERS[type(one.row)](self, one.key)
+
+    def whole(self, kind: type[Value], settings: Mapping[str, str] = _NONE, /, **given: Any) -> Value:
+        """The same of a mapping that has no other key."""
+        result = self.read(kind, settings, **given)
+        self.close()
+        return result
 
     # ---- scalars
 
@@ -362,3 +395,13 @@ class Section:
                 self.refuse("expected words", key, node.start_mark.line + 1)
                 return []
         return [str(node.value) for node in nodes]
+
+
+_GETTERS: Mapping[type[Key], Callable[[Section, str], object]] = {
+    Text: Section.text,
+    Pattern: Section.pattern,
+    Integer: Section.integer,
+    Number: Section.number,
+    Texts: Section.texts,
+    Integers: Section.integers,
+}

@@ -19,7 +19,8 @@ from benchgate.base.text import suggestion
 from benchgate.base.workload.metrics import MetricDirection
 from benchgate.base.workload.workloads import Workload
 from benchgate.base.yaml import yamlfile
-from benchgate.base.yaml.yaml_nodes import NAME, text_of
+from benchgate.base.yaml.keys import NAME
+from benchgate.base.yaml.yaml_nodes import text_of
 from benchgate.base.yaml.yamlfile import Section
 from benchgate.features.mix.study import (
     BANDWIDTH,

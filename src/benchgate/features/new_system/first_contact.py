@@ -24,7 +24,7 @@ from benchgate.base.system.boots import CPUS, DEFAULT_FIRMWARE, NO_FIRMWARE
 from benchgate.base.system.script import not_typable
 from benchgate.base.system.systems import SELFTEST, System
 from benchgate.base.text import counted, one_line, visible_lines
-from benchgate.base.yaml.yaml_nodes import NAME
+from benchgate.base.yaml.keys import NAME
 from benchgate.build.kernel_file import KernelFile, Media, look, system_name
 from benchgate.features.new_system.candidates import MACHINES, SMP, GuestWords, candidates, relative
 from benchgate.features.new_system.guesses import guesses

@@ -7,24 +7,25 @@ CatalogError, and with UsageError if two settings exclude each other.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from benchgate.base.errors import UsageError
 from benchgate.base.snapshots import START, StartKind
 from benchgate.base.system.boots import (
     BUILT_LINUX,
+    CPUS,
     FETCHED_LINUX,
     WORKLOAD_INITRD,
     BootDefinition,
     Build,
     QemuWords,
-    WaitingKernel,
 )
-from benchgate.base.system.qemu import MOST_PORTS, Disk, Interface, Port
+from benchgate.base.system.qemu import MOST_PORTS, Port
 from benchgate.base.system.script import PORT, Script, port_values
 from benchgate.base.system.systems import WORKTREE, SettingForm, Settings
 from benchgate.base.text import filled
-from benchgate.base.yaml.yaml_nodes import NAME
+from benchgate.base.yaml.keys import NAME
 from benchgate.base.yaml.yamlfile import Section
 
 
@@ -34,56 +35,40 @@ def read(top: Section, settings: Settings) -> BootDefinition:
         top.refuse("is missing", "boot")
         return BootDefinition()
     values = settings.values
-    disks, firmware = _disks(words, settings), words.text("firmware")
-    if not (words.has("kernel") or disks or words.has("firmware")):
-        words.refuse("is missing; or give `disks` or `firmware` that the machine starts from", "kernel")
     kernel = words.text("kernel") if words.has("kernel") else ""
-    source, booted = _source(words, settings), filled(kernel, values)
-    if source and booted != filled(kernel, settings.defaults):
+    booted, usual = filled(kernel, values), filled(kernel, settings.defaults)
+    definition = words.read(
+        BootDefinition,
+        values,
+        kernel=booted,
+        append=_append(words, settings),
+        start=StartKind.WARM if values.get(START) == StartKind.WARM else StartKind.COLD,
+        is_linux=usual in {FETCHED_LINUX, BUILT_LINUX},
+        kernel_files=settings.kernel_files,
+    )
+    if not (words.has("kernel") or definition.disks or words.has("firmware")):
+        words.refuse("is missing; or give `disks` or `firmware` that the machine starts from", "kernel")
+    if definition.source and booted != usual:
         raise UsageError("a kernel is either built of a source or a file: choose one of both settings")
-    if source:
-        booted = BUILT_LINUX
+    if definition.source:
+        definition = replace(definition, kernel=BUILT_LINUX)
     elif booted == BUILT_LINUX:
         words.refuse("`build` needs the source that it is built from: add `source`", "kernel")
-    scheduler = filled(words.text("scheduler"), values)
-    if filled(words.text("initrd"), values) != WORKLOAD_INITRD:
-        if scheduler:
+    if definition.initrd != WORKLOAD_INITRD:
+        if definition.scheduler:
             words.refuse(f"is started by our PID 1: write `initrd: {WORKLOAD_INITRD}`", "scheduler")
         for kernel_file in settings.kernel_files[:1]:
             words.refuse(
                 f"{kernel_file.setting} is set by our PID 1: write `initrd: {WORKLOAD_INITRD}`", "initrd"
             )
-    definition = BootDefinition(
-        kernel=booted,
-        initrd=filled(words.text("initrd"), values),
-        append=_append(words, settings),
-        symbols=filled(words.text("symbols"), values),
-        disks=disks,
-        firmware=filled(firmware, values),
-        start=StartKind.WARM if values.get(START) == StartKind.WARM else StartKind.COLD,
-        is_linux=filled(kernel, settings.defaults) in {FETCHED_LINUX, BUILT_LINUX},
-        source=source,
-        config=filled(words.text("config"), values),
-        scheduler=scheduler,
-        kernel_files=settings.kernel_files,
-        warm=_waiting(words, settings),
-    )
+    warm = words.section("warm")
+    if warm is not None and words.text("initrd") == WORKLOAD_INITRD:
+        warm.fail(f"with `initrd: {WORKLOAD_INITRD}` our PID 1 waits, not the kernel: leave this out")
     for key in ("initrd", "append", "warm"):
         if words.has(key) and not (words.has("kernel") or words.refused("kernel")):
             words.refuse("is for a kernel that QEMU loads; add `kernel`, or leave this out", key)
     words.close()
     return definition
-
-
-def _waiting(boot: Section, settings: Settings) -> WaitingKernel | None:
-    words = boot.section("warm")
-    if words is None:
-        return None
-    if boot.text("initrd") == WORKLOAD_INITRD:
-        words.fail(f"with `initrd: {WORKLOAD_INITRD}` our PID 1 waits, not the kernel: leave this out")
-    waiting = WaitingKernel(*(filled(words.text(key), settings.values) for key in ("kernel", "program")))
-    words.close()
-    return waiting
 
 
 def _append(boot: Section, settings: Settings) -> str:
@@ -94,36 +79,13 @@ def _append(boot: Section, settings: Settings) -> str:
     return " ".join(filter(None, (text, *settings.appended)))
 
 
-def _source(boot: Section, settings: Settings) -> str:
-    """The source of Linux: that of a chosen setting, else the file's own."""
-    return filled(boot.text("source"), settings.values)
-
-
-def _disks(boot: Section, settings: Settings) -> tuple[Disk, ...]:
-    disks = []
-    for words in boot.sections("disks"):
-        image, shape = filled(words.text("image"), settings.values), words.choice("format")
-        disks.append(Disk(image, shape, Interface(words.choice("interface"))))
-        words.close()
-    return tuple(disks)
-
-
 def qemu(top: Section, machine: str, settings: Settings) -> QemuWords:
     """Reads `qemu`. `machine` is the architecture's usual machine type."""
     with top.optional("qemu") as words:
-        smp = words.text("smp")
-        if "{n}" not in smp or "{" in smp.replace("{n}", ""):
+        result = words.read(QemuWords, settings.values, machine=words.text("machine", machine))
+        if CPUS not in result.smp or "{" in result.smp.replace(CPUS, ""):
             words.refuse("must contain {n}, and no other braces", "smp")
-        return QemuWords(
-            machine=words.text("machine", machine),
-            cpu=words.text("cpu"),
-            memory=words.text("memory"),
-            smp=smp,
-            arguments=words.texts("arguments"),
-            network=words.text("network"),
-            console=words.choice("console"),
-            binary=filled(words.text("binary"), settings.values),
-        )
+        return result
 
 
 def build(top: Section, folder: Path, settings: Settings) -> Build | None:
@@ -182,4 +144,4 @@ def _port(words: Section, name: str) -> Port:
     if not words.is_mapping(name):
         return Port(words.integer(name))
     with words.optional(name) as section:
-        return Port(section.integer("guest"), section.integer("host"))
+        return section.read(Port)

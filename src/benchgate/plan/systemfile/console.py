@@ -11,8 +11,7 @@ from collections.abc import Mapping
 
 from benchgate.base.console_text import by_lines
 from benchgate.base.runs import Deadlines
-from benchgate.base.system.boots import ConsoleWords, End, EndBy, Smoke
-from benchgate.base.text import filled
+from benchgate.base.system.boots import NO_RESET, ConsoleWords, End, EndBy, Smoke
 from benchgate.base.yaml import yaml_nodes
 from benchgate.base.yaml.yamlfile import Section
 
@@ -22,21 +21,23 @@ CLOCK = "clock"
 
 def read(top: Section) -> ConsoleWords:
     with top.optional("console") as words:
-        failures, harmless = _watched(words, "failures"), _watched(words, "harmless")
-        repeats = words.integer("repeat_bytes")
-        ready = words.text("ready")
-        if ready:
-            check_watched(words, "ready", ready)
         by_clock = words.text("online") == CLOCK
-        online = "" if by_clock else words.pattern("online")
-        lines = words.text("online_lines")
-        if lines:
-            check_watched(words, "online_lines", lines)
-        if (online or by_clock) and lines:
+        result = words.read(
+            ConsoleWords,
+            ready=words.text("ready"),
+            online="" if by_clock else words.pattern("online"),
+            by_clock=by_clock,
+            online_lines=words.text("online_lines"),
+        )
+        for key in ("ready", "failures", "harmless", "online_lines"):
+            value = getattr(result, key)
+            for pattern in value if isinstance(value, tuple) else filter(None, [value]):
+                check_watched(words, key, pattern)
+        if (result.online or by_clock) and result.online_lines:
             words.refuse(
                 "leave out `online` or `online_lines`: each says how many CPUs came up", "online_lines"
             )
-        return ConsoleWords(ready, failures, harmless, repeats, online, by_clock, lines)
+        return result
 
 
 def groups(words: Section, pattern: str, key: str) -> tuple[str, ...]:
@@ -52,13 +53,6 @@ def _compiled(words: Section, pattern: str, key: str) -> re.Pattern[str] | None:
     except ValueError as error:
         words.refuse(f"`{pattern}` {error}", key)
         return None
-
-
-def _watched(words: Section, key: str) -> tuple[str, ...]:
-    patterns = words.texts(key)
-    for pattern in patterns:
-        check_watched(words, key, pattern)
-    return patterns
 
 
 def check_watched(words: Section, key: str, pattern: str) -> None:
@@ -79,24 +73,22 @@ def check_watched(words: Section, key: str, pattern: str) -> None:
 def read_end(top: Section, good: int) -> End:
     """Reads `end`. `good` is the usual exit status of success on this architecture."""
     with top.optional("end") as words:
-        by = EndBy(words.choice("by"))
-        may_reset = words.choice("reset") == "allowed"
-        return End(by, words.integers("exit_codes", (good,)), may_reset)
+        may_reset = words.choice("reset") != NO_RESET
+        return words.read(End, exit_codes=words.integers("exit_codes", (good,)), may_reset=may_reset)
 
 
 def deadlines(top: Section) -> Deadlines:
     with top.optional("deadlines") as words:
-        return Deadlines(boot_s=words.number("boot_s"), run_s=words.number("run_s"))
+        return words.read(Deadlines)
 
 
 def smoke(top: Section, settings: Mapping[str, str], end_by: EndBy) -> Smoke | None:
     words = top.section("smoke")
     if words is None:
         return None
-    result = Smoke(filled(words.text("append"), settings), words.pattern("pass"))
+    result = words.whole(Smoke, settings)
     if re.search(result.passes, ""):
         words.refuse("matches the empty string, so any console would pass", "pass")
     if end_by is EndBy.KILL:
         check_watched(words, "pass", result.passes)
-    words.close()
     return result

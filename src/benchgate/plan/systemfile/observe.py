@@ -126,8 +126,7 @@ def _calls(words: Section, guest: Architecture) -> dict[str, SystemCall]:
         _check_name(calls, name)
         if calls.is_mapping(name):
             with calls.optional(name) as keys:
-                length = keys.integer("length") if keys.has("length") else None
-                system_calls[name] = SystemCall(keys.integer("number"), length)
+                system_calls[name] = keys.read(SystemCall)
         else:
             system_calls[name] = SystemCall(calls.integer(name))
     calls.close()

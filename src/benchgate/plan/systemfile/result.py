@@ -23,7 +23,7 @@ from benchgate.base.system.results import (
 from benchgate.base.system.script import Script
 from benchgate.base.system.systems import AskMethod
 from benchgate.base.workload.metrics import WINDOWS
-from benchgate.base.yaml.yaml_nodes import NAME
+from benchgate.base.yaml.keys import NAME
 from benchgate.base.yaml.yamlfile import Section
 from benchgate.plan.system_keys import MARKS
 from benchgate.plan.systemfile.console import check_watched, groups
