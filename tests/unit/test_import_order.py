@@ -27,7 +27,6 @@ ROOMS = [
     "judge",
     "evidence",
     "fleet",
-    "history",
     "render",
     "session",
 ]

@@ -142,11 +142,11 @@ def test_a_usage_message_imports_no_room(word: str) -> None:
     "module",
     ["evidence.check", "session.remarks", "session.rejudging.rejudge", "session.rejudging.thresholds"],
 )
-def test_verify_imports_neither_fleet_nor_history(module: str) -> None:
+def test_verify_imports_neither_fleet_nor_feature(module: str) -> None:
     code = f"import sys, benchgate.{module}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     modules = done.stdout.split()
-    assert {"benchgate.fleet", "benchgate.history", "sqlalchemy", "numpy", "scipy"} & set(modules) == set()
+    assert {"benchgate.fleet", "sqlalchemy", "numpy", "scipy"} & set(modules) == set()
     of_features = [name for name in modules if name.startswith("benchgate.features")]
     assert [name for name in of_features if not TOLD.match(name)] == []
 

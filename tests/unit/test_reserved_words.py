@@ -17,7 +17,7 @@ OWNERS = {
     "Cell": "base.cells",
     "Clock": "base.clocks",
     "Clocks": "base.clocks",
-    "Course": "history.course",
+    "Course": "features.history.course",
     "Exploration": "base.exploration",
     "Find": "features.explore.exploration_result",
     "Fleet": "session.fleets",

@@ -24,15 +24,6 @@ TABLE: tuple[Command, ...] = (
     Command("rejudge", "decide the verdicts again from the files; boots nothing"),
     Command("report", "make the HTML page of a session again from its files; boots nothing"),
     Command("compare", "print the figures of two sessions or programs side by side"),
-    Command(
-        "history",
-        "draw the course of a row over sessions, with its changes; `history import DIR...` adds sessions",
-    ),
-    Command(
-        "history-import",
-        "import sessions into the history (`benchgate history import` is the same)",
-        "import",
-    ),
     Command("baseline", "keep the figures of a session, to find regressions against them"),
     Command(
         "bisect",

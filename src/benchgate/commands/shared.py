@@ -65,11 +65,6 @@ def declare_tests(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tests", action="append", default=[], metavar="PATH", help=about)
 
 
-def declare_history(parser: argparse.ArgumentParser) -> None:
-    about = "the history (default: $BENCHGATE_HISTORY, else the user's own)"
-    parser.add_argument("--db", default="", metavar="PATH|URL", help=about)
-
-
 def declare_fleet(parser: argparse.ArgumentParser) -> None:
     about = "make the runs on the workers of this scheduler, as for pytest"
     parser.add_argument("--fleet", default="", metavar="ADDRESS", help=about)

@@ -12,14 +12,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchgate import hooks
 from benchgate.base.cells import Accel
 from benchgate.base.errors import CatalogError, OptionError, UsageError
 from benchgate.base.gates import BOOTS, MOST_RUNS, SMALLEST_LOOK, Policy, check_first_look
 from benchgate.base.snapshots import ALWAYS_WARM, StartKind
 from benchgate.base.system.machines import IDEAL
 from benchgate.base.system.systems import MAX_CPUS
+from benchgate.hooks import Option
 from benchgate.plan import catalog
-from benchgate.plan.option_table import TABLE, Option
+from benchgate.plan.option_table import TABLE
 
 MOST_CPUS = 4096
 """No list of CPUs is longer."""
@@ -73,8 +75,6 @@ class Options:
     gate_files: tuple[Path, ...] = ()
     """The files of the user's own kinds of gate that have marks."""
     extra_reports: tuple[Path, ...] = ()
-    history: str | None = None
-    """The history that imports the session at its end: a path or URL, empty for the user's own, or None."""
     fleet: str = ""
     """The address of the scheduler whose workers make the runs; empty if this machine makes them."""
     fleet_certificates: Path | None = None
@@ -85,6 +85,8 @@ class Options:
     plan: bool = False
     order_seed: int = 1
     """The seed of the arms' order. It is fixed, so that two sessions of one plan can be compared."""
+    of_features: Mapping[str, object] = field(default_factory=dict)
+    """The values of the options that features add (hooks.py), by `Option.field`."""
 
     @property
     def gates(self) -> bool:
@@ -151,13 +153,13 @@ def read(lookup: Lookup) -> Options:
         policy=policy,
         gate_files=tuple(Path(word).absolute() for word in listed_words(got["gate"])),
         extra_reports=tuple(Path(word).absolute() for word in listed_words(got["extra-report"])),
-        history=history_word(got["history"]),
         fleet=fleet,
         fleet_certificates=path_of(got["fleet-certificates"]),
         fleet_key=path_of(got["fleet-key"]),
         resume=path_of(got["resume"]),
         lock_wait_s=whole_number("lock-wait", got["lock-wait"], 600, low=0),
         plan=bool(got["plan"]),
+        of_features=hooks.values_of_options(got),
     )
 
 
@@ -209,7 +211,7 @@ def _machine(value: object, policy: Policy, clock: str) -> str:
 
 
 def is_path(word: str) -> bool:
-    """Whether a system, a policy, a machine or a history is given by path and not by name."""
+    """Whether what may be a name, such as a system's, is a path."""
     name = word.partition(":")[0]
     return ("://" not in word and "/" in name) or name.endswith((".yaml", ".yml"))
 
@@ -279,21 +281,6 @@ def setting_of(word: str) -> tuple[str, str, str]:
     if not (equals and dot and workload and key and value):
         raise OptionError("set", f" {word}: expected WORKLOAD.KEY=VALUE, such as primes.hi=300000")
     return workload, key, value
-
-
-def history_word(value: object) -> str | None:
-    word = str(value or "off")
-    if word in ("on", "off"):
-        return "" if word == "on" else None
-    if "://" not in word:
-        return str(Path(word).absolute())
-    if "@" in word and ":" in word.partition("://")[2].rpartition("@")[0]:
-        raise OptionError(
-            "history",
-            ": a session records its options, so give no password there; set the whole URL in "
-            "BENCHGATE_HISTORY and use --history on, or keep the password in ~/.pgpass",
-        )
-    return word
 
 
 def path_of(value: object) -> Path | None:

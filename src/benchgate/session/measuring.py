@@ -18,6 +18,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from benchgate import hooks
 from benchgate.base.baselines import NOTHING, BaselineSet
 from benchgate.base.cells import Lane
 from benchgate.base.clocks import Clocks, policy_for
@@ -371,9 +372,8 @@ class MeasuringSession:
             publish.write(self._session, view, self.options, self.progress.note)
             return view
 
-    def remember(self, name: str) -> None:
-        """Imports the closed session for --history. A failure is a notice, because it changes no verdict."""
-        from benchgate.session import histories  # noqa: PLC0415 - few sessions need a database
-
+    def tell(self, name: str) -> None:
+        """Gives the closed session to the features that its options ask for."""
         folder = self.options.reports / "runs" / name
-        self.progress.note(histories.at_end(folder, self.options.history or "", self._trusted))
+        for end in hooks.endings(self.options.of_features):
+            self.progress.note(end(folder, self.options, self._trusted))

@@ -277,8 +277,8 @@ class PytestSession:
             stack.callback(ORACLES.close)
             if measuring is not None:
                 self._view = measuring.close(missing=self._missing(interrupted))
-                if self._view and self.options.history is not None:
-                    measuring.remember(self._view.id)
+                if self._view:
+                    measuring.tell(self._view.id)
 
     def _missing(self, interrupted: bool) -> str:
         """Why the session is partial; empty if everything that was planned is measured."""

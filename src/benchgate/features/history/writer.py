@@ -16,10 +16,10 @@ from typing import Any
 
 from sqlalchemy import Connection, CursorResult, delete, insert, or_, select
 
-from benchgate.base.errors import HistoryError
 from benchgate.base.statistics.stats import median, median_interval
-from benchgate.history.entry import CourseSeries, Entry
-from benchgate.history.store import POINTS, RUNS, SERIES, SESSIONS
+from benchgate.features.history.entry import CourseSeries, Entry
+from benchgate.features.history.errors import HistoryError
+from benchgate.features.history.store import POINTS, RUNS, SERIES, SESSIONS
 
 ERROR = 0.05
 """An interval of a median misses it with at most this probability on each side. 5 runs reach 0.031."""

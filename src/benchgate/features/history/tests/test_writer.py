@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from benchgate.base.errors import HistoryError
-from benchgate.history import reader, store, writer
-from benchgate.history.entry import Entry
-from benchgate.history.store import POINTS, RUNS, SERIES, SESSIONS, Place
-from benchgate.history.writer import ImportOutcome
+from benchgate.base.paths import data_root
+from benchgate.features.history import reader, store, writer
+from benchgate.features.history.entry import Entry
+from benchgate.features.history.errors import HistoryError
+from benchgate.features.history.store import POINTS, RUNS, SERIES, SESSIONS, Place
+from benchgate.features.history.tests.entries import EXACT, entry, fill, place
+from benchgate.features.history.tests.entries import SERIES as ONE
+from benchgate.features.history.writer import ImportOutcome
 from tests.machines import PATIENCE_S
-from tests.unit.history.entries import EXACT, entry, fill, place
-from tests.unit.history.entries import SERIES as ONE
 
 FIVE = [103.0, 101.0, 105.0, 102.0, 104.0]
 
@@ -90,8 +91,8 @@ def test_an_interval_is_wider_by_the_step_and_has_no_ends_if_that_is_not_known()
 WRITER = """
 import sys
 from pathlib import Path
-from tests.unit.history.entries import SERIES, entry, place
-from tests.unit.history.test_writer import FIVE, write
+from benchgate.features.history.tests.entries import SERIES, entry, place
+from benchgate.features.history.tests.test_writer import FIVE, write
 
 for number in range(8):
     write(place(Path(sys.argv[1])), entry(number, {SERIES: FIVE}))
@@ -100,7 +101,7 @@ for number in range(8):
 
 def test_many_writers_at_once_import_each_session_once(tmp_path: Path) -> None:
     """Each begins with an empty folder, so they also race for who makes the tables."""
-    root = Path(__file__).parents[3]
+    root = data_root()
     words = [sys.executable, "-c", WRITER, str(tmp_path)]
     running = [subprocess.Popen(words, cwd=root, stderr=subprocess.PIPE, text=True) for _ in range(3)]
     said = [process.communicate(timeout=PATIENCE_S)[1] for process in running]

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from benchgate.history.course import Course, CoursePoint, course_of
-from benchgate.render.tables import course as drawn
-from tests.unit.history.entries import EXACT
+from benchgate.features.history.course import Course, CoursePoint, course_of
+from benchgate.features.history.page import course_table as drawn
+from benchgate.features.history.tests.entries import EXACT
 
 
 def point(number: int, median: float, **changes: object) -> CoursePoint:

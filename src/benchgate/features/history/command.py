@@ -12,13 +12,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchgate.commands.shared import declare_history, declare_trusted, real, say, trusted, whole
+from benchgate.commands.shared import declare_trusted, real, say, trusted, whole
+from benchgate.features.history import source
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
     about = "a row, or a cell such as primes-linux-smp2; none: list the rows"
     parser.add_argument("row", nargs="?", metavar="ROW", help=about)
-    declare_history(parser)
+    source.declare(parser)
     parser.add_argument("--metric", default="work", metavar="NAME", help="of this metric (default: work)")
     parser.add_argument("--lane", default="", metavar="NAME", help="only on this lane")
     about = "the newest N sessions (at most 1000)"
@@ -34,8 +35,7 @@ def run(words: argparse.Namespace) -> int:
     import os
     import shutil
 
-    from benchgate.history import store
-    from benchgate.session import histories
+    from benchgate.features.history import histories, store
 
     where = store.find_place(words.db, os.environ)
     wanted = histories.CourseQuery(words.row or "", words.metric, words.lane, words.last, words.error)
@@ -52,7 +52,7 @@ def declare_import(parser: argparse.ArgumentParser) -> None:
     parser.prog = "benchgate history import"
     about = "a session's folder, such as reports/latest"
     parser.add_argument("folders", nargs="+", metavar="DIR", help=about)
-    declare_history(parser)
+    source.declare(parser)
     about = "also a session that cannot be verified, marked as such"
     parser.add_argument("--unverified", action="store_true", help=about)
     declare_trusted(parser)
@@ -62,8 +62,7 @@ def run_import(words: argparse.Namespace) -> int:
     import os
 
     from benchgate.base.errors import BenchgateError, NeedsFilesError
-    from benchgate.history import store
-    from benchgate.session import histories
+    from benchgate.features.history import histories, store
 
     where = store.find_place(words.db, os.environ)
     status = 0

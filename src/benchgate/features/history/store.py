@@ -47,8 +47,8 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
-from benchgate.base.errors import HistoryError
 from benchgate.base.text import one_line
+from benchgate.features.history.errors import HistoryError
 
 VARIABLE = "BENCHGATE_HISTORY"
 FILE = "history.sqlite"

@@ -13,12 +13,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, func, or_, select
 
-from benchgate.base.errors import HistoryError
 from benchgate.base.workload.metrics import MetricDirection
-from benchgate.history.changes import MOST_POINTS
-from benchgate.history.course import CoursePoint
-from benchgate.history.entry import CourseSeries
-from benchgate.history.store import POINTS, RUNS, SERIES, SESSIONS
+from benchgate.features.history.changes import MOST_POINTS
+from benchgate.features.history.course import CoursePoint
+from benchgate.features.history.entry import CourseSeries
+from benchgate.features.history.errors import HistoryError
+from benchgate.features.history.store import POINTS, RUNS, SERIES, SESSIONS
 
 MOST_SERIES = 10_000
 MOST_RUNS = 1_000_000

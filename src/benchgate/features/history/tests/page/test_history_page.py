@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from benchgate.render.page import history_page
-from tests.unit.render.tables.test_course import course
+from benchgate.features.history.page import history_page
+from benchgate.features.history.tests.page.test_course_table import course
 
 
 @pytest.mark.parametrize("medians", [[100.0] * 5, [975_702_930.0, 975_702_931.0, 975_702_932.0], [1.0, 9e9]])

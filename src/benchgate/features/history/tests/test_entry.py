@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from benchgate.base.cells import Lane
-from benchgate.base.errors import EvidenceError, HistoryError
+from benchgate.base.errors import EvidenceError
 from benchgate.base.runs import Outcome
 from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
-from benchgate.history.entry import entry_of
+from benchgate.features.history.entry import entry_of
+from benchgate.features.history.errors import HistoryError
 from tests.unit.factories import cell, rows
 
 FACTS: Mapping[str, Any] = {

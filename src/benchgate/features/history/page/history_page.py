@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 from benchgate.base.statistics.stats import median
 from benchgate.base.text import counted
-from benchgate.history.course import Course, CoursePoint
+from benchgate.features.history.course import Course, CoursePoint
+from benchgate.features.history.page import course_table as told
 from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.page import document
 from benchgate.render.page.pictures.frame import labels, ticks
 from benchgate.render.page.tables import NOTHING, listed, more, scrolling, table, used, word
-from benchgate.render.tables import course as told
 from benchgate.render.tables import units
 
 HEADS = ("session", "commit", "guest", "runs", "median", "interval", "")

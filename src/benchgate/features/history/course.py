@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from benchgate.base.cells import Lane
 from benchgate.base.statistics.stats import median
 from benchgate.base.workload.metrics import MetricDirection
-from benchgate.history import changes
-from benchgate.history.entry import CourseSeries
+from benchgate.features.history import changes
+from benchgate.features.history.entry import CourseSeries
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from sqlalchemy.engine import URL
 
-from benchgate.history import store, writer
-from benchgate.history.entry import CourseSeries, Entry
-from benchgate.history.store import Place
+from benchgate.features.history import store, writer
+from benchgate.features.history.entry import CourseSeries, Entry
+from benchgate.features.history.store import Place
 
 SERIES = CourseSeries(
     row="primes-linux",

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.history.entries import place
-from tests.unit.history.test_writer import counts
-from tools import million_runs
+from benchgate.features.history.tests.entries import place
+from benchgate.features.history.tests.test_writer import counts
+from benchgate.features.history.tools import million_runs
 
 
 def test_it_makes_as_many_runs_as_it_says_and_reads_one_row_by_its_index(tmp_path: Path) -> None:

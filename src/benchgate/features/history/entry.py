@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from benchgate.base.cells import Lane
-from benchgate.base.errors import EvidenceError, HistoryError
+from benchgate.base.errors import EvidenceError
 from benchgate.base.system.machines import machine_in, unit_on
 from benchgate.base.text import UNAVAILABLE, one_line
 from benchgate.evidence.facts import machine_digests, machine_of, read_policy
@@ -23,6 +23,7 @@ from benchgate.evidence.files import SESSION
 from benchgate.evidence.results_csv import joined_params
 from benchgate.evidence.rows import RunRow
 from benchgate.evidence.session_folder import SESSION_NAME
+from benchgate.features.history.errors import HistoryError
 
 FIRST = datetime(2025, 1, 1, tzinfo=UTC)
 """No session is older than benchgate."""

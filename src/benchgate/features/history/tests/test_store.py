@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import URL
 
-from benchgate.base.errors import HistoryError
-from benchgate.history import store, writer
-from benchgate.history.store import Place
-from tests.unit.history.entries import SERIES, entry, fill, place
+from benchgate.features.history import store, writer
+from benchgate.features.history.errors import HistoryError
+from benchgate.features.history.store import Place
+from benchgate.features.history.tests.entries import SERIES, entry, fill, place
 
 
 def open_(where: Place) -> None:

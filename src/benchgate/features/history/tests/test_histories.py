@@ -12,17 +12,18 @@ from typing import Any
 import pytest
 
 from benchgate import cli
-from benchgate.base.errors import HistoryError, UsageError
+from benchgate.base.errors import UsageError
 from benchgate.evidence import metrics_csv
 from benchgate.evidence.session_folder import SessionFolder
-from benchgate.history import reader, store, writer
-from benchgate.history.course import CoursePoint
-from benchgate.session import histories
-from benchgate.session.histories import CourseQuery
+from benchgate.features.history import histories, reader, store, writer
+from benchgate.features.history.course import CoursePoint
+from benchgate.features.history.errors import HistoryError
+from benchgate.features.history.histories import CourseQuery
+from benchgate.features.history.tests.entries import EXACT, SERIES, entry, fill, place
+from benchgate.features.history.tests.test_writer import counts
+from benchgate.plan.options import Options
 from benchgate.session.rejudging.trust import TrustedPrograms
 from tests import pagekit
-from tests.unit.history.entries import EXACT, SERIES, entry, fill, place
-from tests.unit.history.test_writer import counts
 from tests.unit.session.rejudging.test_rejudge import (
     CELL,
     WORK,
@@ -289,6 +290,9 @@ def test_the_command_imports_every_folder_that_it_can(
 
 
 def test_a_failing_import_at_a_sessions_end_is_a_sentence(folder: Path, tmp_path: Path) -> None:
-    said = histories.at_end(folder, str(tmp_path / "history.sqlite"), TrustedPrograms())
-    assert said.startswith(f"history {tmp_path / 'history.sqlite'}: {folder.name}: imported")
-    assert "the history's URL is not valid" in histories.at_end(folder, "x://y:z:1", TrustedPrograms())
+    def said(word: str) -> str:
+        return histories.at_end(folder, Options(of_features={"history": word}), TrustedPrograms())
+
+    file = tmp_path / "history.sqlite"
+    assert said(str(file)).startswith(f"history {file}: {folder.name}: imported")
+    assert "the history's URL is not valid" in said("x://y:z:1")

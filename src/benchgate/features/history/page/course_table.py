@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from benchgate.base.statistics.stats import Spread
 from benchgate.base.text import UNAVAILABLE, counted, visible
-from benchgate.history.course import Change, Course, CoursePoint
+from benchgate.features.history.course import Change, Course, CoursePoint
 from benchgate.render.tables import columns, units
 
 HEIGHT = 9

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchgate import cli
-from benchgate.history import reader, store
-from benchgate.session import histories
-from benchgate.session.histories import CourseQuery
+from benchgate.features.history import histories, reader, store
+from benchgate.features.history.histories import CourseQuery
 from tests.plugin.conftest import Rig
 
 ROW = "primes.hi-10000-fake"

@@ -22,7 +22,7 @@ from sqlalchemy import Connection
 
 from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.clocks import clock_of
-from benchgate.base.errors import BenchgateError, EvidenceError, HistoryError, NeedsFilesError, UsageError
+from benchgate.base.errors import BenchgateError, EvidenceError, NeedsFilesError, UsageError
 from benchgate.base.system.machines import IDEAL
 from benchgate.base.text import counted, suggestion, visible
 from benchgate.base.workload.metrics import WINDOWS, Metric, MetricDirection, MetricKind
@@ -34,15 +34,16 @@ from benchgate.evidence.metrics_csv import MetricValue
 from benchgate.evidence.results_csv import split_params
 from benchgate.evidence.rows import RunRow
 from benchgate.evidence.session_folder import METRICS, RESULTS
-from benchgate.history import reader, store, writer
-from benchgate.history.changes import ERROR, MOST_POINTS
-from benchgate.history.course import Course, course_of
-from benchgate.history.entry import CourseSeries, Entry, entry_of, require_time
-from benchgate.history.reader import StoredSession
-from benchgate.history.store import Place
-from benchgate.render.page import history_page
+from benchgate.features.history import reader, store, writer
+from benchgate.features.history.changes import ERROR, MOST_POINTS
+from benchgate.features.history.course import Course, course_of
+from benchgate.features.history.entry import CourseSeries, Entry, entry_of, require_time
+from benchgate.features.history.errors import HistoryError
+from benchgate.features.history.page import course_table, history_page
+from benchgate.features.history.reader import StoredSession
+from benchgate.features.history.store import Place
+from benchgate.plan.options import Options
 from benchgate.render.tables import columns
-from benchgate.render.tables import course as course_table
 from benchgate.session.rejudging import rejudge
 from benchgate.session.rejudging.trust import TrustedPrograms
 
@@ -177,10 +178,10 @@ def import_session(folder: Path, where: Place, trusted: TrustedPrograms, *, unve
     return visible(f"{entry.session}: {done} ({len(entry.samples)} figures of up to {runs} runs each{mark})")
 
 
-def at_end(folder: Path, word: str, trusted: TrustedPrograms) -> str:
+def at_end(folder: Path, options: Options, trusted: TrustedPrograms) -> str:
     """Serves `--history`: gives a sentence, also if the session is not imported."""
     try:
-        where = store.find_place(word, os.environ)
+        where = store.find_place(str(options.of_features["history"]), os.environ)
         return f"history {where}: {import_session(folder, where, trusted)}"
     except BenchgateError as error:
         return f"history: {error}"

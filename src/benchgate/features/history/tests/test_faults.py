@@ -12,15 +12,16 @@ import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
-from benchgate.base.errors import HistoryError
-from benchgate.history import reader, store
-from benchgate.history.course import course_of
-from benchgate.history.store import Place
-from benchgate.history.writer import ImportOutcome
+from benchgate.base.paths import data_root
+from benchgate.features.history import reader, store
+from benchgate.features.history.course import course_of
+from benchgate.features.history.errors import HistoryError
+from benchgate.features.history.store import Place
+from benchgate.features.history.tests.entries import EXACT, SERIES, entry, fill
+from benchgate.features.history.tests.test_writer import FIVE, counts, write
+from benchgate.features.history.writer import ImportOutcome
 from tests import postgres
 from tests.machines import PATIENCE_S, wait_until
-from tests.unit.history.entries import EXACT, SERIES, entry, fill
-from tests.unit.history.test_writer import FIVE, counts, write
 
 MANY = [1000.0 + n for n in range(5000)]
 """More than the few pages that the killed process may keep in memory."""
@@ -30,9 +31,9 @@ IMPORTER = """
 import sys, signal
 from pathlib import Path
 from sqlalchemy import Engine, event
-from benchgate.history import store, writer
-from tests.evidence.test_history_faults import MANY
-from tests.unit.history.entries import SERIES, entry
+from benchgate.features.history import store, writer
+from benchgate.features.history.tests.test_faults import MANY
+from benchgate.features.history.tests.entries import SERIES, entry
 
 word, sign, stage = sys.argv[1:]
 
@@ -86,7 +87,7 @@ def where(word: str) -> Place:
 
 def kill_importer(word: str, folder: Path, stage: str) -> None:
     """Kills a process that imports entry 1 as soon as it has done the step of this name."""
-    sign, root = folder / "sign", Path(__file__).parents[2]
+    sign, root = folder / "sign", data_root()
     with subprocess.Popen([sys.executable, "-c", IMPORTER, word, str(sign), stage], cwd=root) as process:
         try:
             assert wait_until(lambda: sign.exists() or process.poll() is not None, PATIENCE_S)
@@ -147,12 +148,12 @@ def test_an_unverified_session_is_replaced(where: Place) -> None:
 
 def test_many_writers_on_one_server(word: str, where: Place) -> None:
     code = (
-        "import sys; from benchgate.history import store\n"
-        "from tests.unit.history.entries import SERIES, entry\n"
-        "from tests.unit.history.test_writer import FIVE, write\n"
+        "import sys; from benchgate.features.history import store\n"
+        "from benchgate.features.history.tests.entries import SERIES, entry\n"
+        "from benchgate.features.history.tests.test_writer import FIVE, write\n"
         "for n in range(8): write(store.find_place(sys.argv[1], {}), entry(n, {SERIES: FIVE}))\n"
     )
-    root = Path(__file__).parents[2]
+    root = data_root()
     running = [
         subprocess.Popen([sys.executable, "-c", code, word], cwd=root, stderr=subprocess.PIPE, text=True)
         for _ in range(3)

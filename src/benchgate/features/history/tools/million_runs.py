@@ -20,10 +20,10 @@ from pathlib import Path
 from sqlalchemy import Select, func, select, text
 
 from benchgate.base.errors import BenchgateError
-from benchgate.history import reader, store, writer
-from benchgate.history.course import course_of
-from benchgate.history.entry import CourseSeries, Entry
-from benchgate.history.store import RUNS, SERIES, SESSIONS, Place
+from benchgate.features.history import reader, store, writer
+from benchgate.features.history.course import course_of
+from benchgate.features.history.entry import CourseSeries, Entry
+from benchgate.features.history.store import RUNS, SERIES, SESSIONS, Place
 
 FIRST = datetime(2020, 1, 1, tzinfo=UTC)
 TIMES = 21

@@ -10,13 +10,13 @@ import pytest
 from sqlalchemy import Select, event
 from sqlalchemy.dialects import sqlite
 
-from benchgate.base.errors import HistoryError
-from benchgate.history import reader, store
-from benchgate.history.course import CoursePoint
-from benchgate.history.entry import CourseSeries
-from benchgate.history.store import Place
-from tests.unit.history.entries import EXACT, fill, place
-from tests.unit.history.entries import SERIES as ONE
+from benchgate.features.history import reader, store
+from benchgate.features.history.course import CoursePoint
+from benchgate.features.history.entry import CourseSeries
+from benchgate.features.history.errors import HistoryError
+from benchgate.features.history.store import Place
+from benchgate.features.history.tests.entries import EXACT, fill, place
+from benchgate.features.history.tests.entries import SERIES as ONE
 
 FIVE = [103.0, 101.0, 105.0, 102.0, 104.0]
 
