@@ -122,6 +122,25 @@ class SessionSource:
 
 
 @dataclass(frozen=True, slots=True)
+class Maker:
+    """Makes the runs of a session elsewhere, if the session has a value for an option."""
+
+    option: str
+    """Its name."""
+    about: str
+    """What it means in commands that make runs; all options of the feature are theirs, too."""
+    who: str
+    """Who makes runs, in the plural, for sentences."""
+    place: str
+    """Its module. `host_of(options, note)` gives the MeasuringHost of wall time, or None for this machine,
+    `runner_of(options, note)` the Runner, and `require_makeable(options, cells)` fails with UsageError that
+    names a cell of which it can make no run. The others fail as Runner and MeasuringHost do."""
+
+    def module(self) -> ModuleType:
+        return importlib.import_module(self.place)
+
+
+@dataclass(frozen=True, slots=True)
 class Feature:
     """What one feature adds. A place is written as `package.module:NAME`."""
 
@@ -132,13 +151,14 @@ class Feature:
     options: tuple[Option, ...] = ()
     read_options: str = ""
     """The place of a function that is called if one of these options is given. It takes the words of all
-    options by name, and gives the values of its own by `Option.field`, for `Options.of_features` and
-    session.json. It fails with OptionError. Without a word the value is None."""
+    options by name, or those of a command that makes runs, and gives the values of its own by `Option.field`,
+    for `Options.of_features` and session.json. It fails with UsageError. Without a word the value is None."""
     at_end: str = ""
     """The place of a function that is called at the end of a session for which an option of the feature has a
     value. It takes the session's folder, which is sealed, its Options and its TrustedPrograms, and gives a
     sentence for the user. It does not fail, because no verdict depends on it."""
     sessions: tuple[SessionSource, ...] = ()
+    maker: Maker | None = None
     values: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     """For the reference: by the fixture, the place of the class of its value, and of classes in that."""
     files: tuple[str, ...] = ()
@@ -174,9 +194,15 @@ def options() -> Iterator[Option]:
 def values_of_options(given: Mapping[str, object]) -> dict[str, object]:
     result: dict[str, object] = {option.field: None for option in options()}
     for feature in features().values():
-        if any(given[option.name] for option in feature.options):
+        if any(given.get(option.name) for option in feature.options):
             result |= object_at(feature.read_options)(given)
     return result
+
+
+def maker_of(values: Mapping[str, object]) -> Maker | None:
+    """Who makes the runs of a session with these values of features' options; None: this machine."""
+    makers = (feature.maker for feature in features().values() if feature.maker)
+    return next((one for one in makers if values.get(one.option)), None)
 
 
 def endings(values: Mapping[str, object]) -> Iterator[Callable[..., str]]:

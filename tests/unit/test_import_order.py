@@ -26,7 +26,6 @@ ROOMS = [
     "run",
     "judge",
     "evidence",
-    "fleet",
     "render",
     "session",
 ]

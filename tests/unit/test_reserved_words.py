@@ -20,7 +20,6 @@ OWNERS = {
     "Course": "features.history.course",
     "Exploration": "base.exploration",
     "Find": "features.explore.exploration_result",
-    "Fleet": "session.fleets",
     "Gate": "base.gates",
     "Ground": "plan.planned",
     "Lane": "base.cells",

@@ -36,7 +36,6 @@ TABLE: tuple[Command, ...] = (
         "threads", "show who ran and waited in a run, which CPUs idled meanwhile, and why threads were late"
     ),
     Command("machine", "show or check a machine with a memory system, or calibrate one from this host"),
-    Command("fleet", "make runs on other machines: the scheduler, its workers, what they may run"),
     Command("cache", "list the cache: QEMU, Linux image, built programs"),
     Command("completion", "print a script that completes commands and options in a shell"),
     Command("docs", "print a page of the documentation"),

@@ -101,22 +101,6 @@ TABLE: tuple[Option, ...] = (
         "PATH",
     ),
     Option(
-        "fleet",
-        "make the runs on the workers of this scheduler, e.g. tcp://127.0.0.1:8786: all on the instruction "
-        "clock, or with --clock wall all on one that is a measuring host",
-        metavar="ADDRESS",
-    ),
-    Option(
-        "fleet-certificates",
-        "the folder with the client's certificates, from `benchgate fleet certificates`",
-        metavar="DIR",
-    ),
-    Option(
-        "fleet-key",
-        "an SSH key that vouches for what the workers are to run (their --signers)",
-        metavar="PATH",
-    ),
-    Option(
         "resume",
         "take over the runs of a session that was interrupted, from its folder; only those on the "
         "instruction clock, of the same guest and QEMU",

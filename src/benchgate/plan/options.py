@@ -19,7 +19,7 @@ from benchgate.base.gates import BOOTS, MOST_RUNS, SMALLEST_LOOK, Policy, check_
 from benchgate.base.snapshots import ALWAYS_WARM, StartKind
 from benchgate.base.system.machines import IDEAL
 from benchgate.base.system.systems import MAX_CPUS
-from benchgate.hooks import Option
+from benchgate.hooks import Maker, Option
 from benchgate.plan import catalog
 from benchgate.plan.option_table import TABLE
 
@@ -27,13 +27,6 @@ MOST_CPUS = 4096
 """No list of CPUs is longer."""
 _NUMBER = re.compile(r"[0-9]{1,9}")
 """Python's int() would also accept digits of other scripts and numbers of any length."""
-_NOT_ON_A_FLEET = {
-    "measure": "what it records has this machine's paths; measure here, without --fleet",
-    "threads": "workers send no recordings back; measure here, without --fleet",
-    "profile-host": "it profiles the QEMU of this host; leave one of them out",
-    "qemu": "each worker has its own QEMU, the reviewed one; leave out --qemu",
-    "cpus": "the operator of a worker chooses its CPUs; leave out --cpus",
-}
 Lookup = Callable[[Option], object]
 
 
@@ -75,10 +68,6 @@ class Options:
     gate_files: tuple[Path, ...] = ()
     """The files of the user's own kinds of gate that have marks."""
     extra_reports: tuple[Path, ...] = ()
-    fleet: str = ""
-    """The address of the scheduler whose workers make the runs; empty if this machine makes them."""
-    fleet_certificates: Path | None = None
-    fleet_key: Path | None = None
     resume: Path | None = None
     """The folder of a session whose runs are reused."""
     lock_wait_s: float = 600.0
@@ -87,6 +76,11 @@ class Options:
     """The seed of the arms' order. It is fixed, so that two sessions of one plan can be compared."""
     of_features: Mapping[str, object] = field(default_factory=dict)
     """The values of the options that features add (hooks.py), by `Option.field`."""
+
+    @property
+    def maker(self) -> Maker | None:
+        """Who makes the runs; None: this machine."""
+        return hooks.maker_of(self.of_features)
 
     @property
     def gates(self) -> bool:
@@ -120,9 +114,8 @@ def read(lookup: Lookup) -> Options:
     accel = choice_of(got, "accel", "auto")
     clock = choice_of(got, "clock", "auto")
     machine = _machine(got["machine"], usual, clock)
-    fleet = str(got["fleet"] or "")
-    _check_fleet(fleet, got, clock)
-    if clock == "auto" and (fleet or catalog.load_machine(machine) is not None):
+    of_features = hooks.values_of_options(got)
+    if clock == "auto" and (hooks.maker_of(of_features) or catalog.load_machine(machine) is not None):
         clock = "insn"  # the only one that has machines, and that other hosts repeat
     return Options(
         cpus=cpu_list("cpus", got["cpus"]),
@@ -153,31 +146,11 @@ def read(lookup: Lookup) -> Options:
         policy=policy,
         gate_files=tuple(Path(word).absolute() for word in listed_words(got["gate"])),
         extra_reports=tuple(Path(word).absolute() for word in listed_words(got["extra-report"])),
-        fleet=fleet,
-        fleet_certificates=path_of(got["fleet-certificates"]),
-        fleet_key=path_of(got["fleet-key"]),
         resume=path_of(got["resume"]),
         lock_wait_s=whole_number("lock-wait", got["lock-wait"], 600, low=0),
         plan=bool(got["plan"]),
-        of_features=hooks.values_of_options(got),
+        of_features=of_features,
     )
-
-
-def _check_fleet(fleet: str, got: Mapping[str, object], clock: str) -> None:
-    """Refuses, by name, the options that cannot be used with a fleet."""
-    if not fleet:
-        if given := [name for name in ("fleet-certificates", "fleet-key") if got[name]]:
-            raise OptionError(given[0], " needs --fleet ADDRESS")
-        return
-    if clock == "both":
-        raise OptionError(
-            "fleet",
-            " with --clock both: wall time is measured on one worker that does nothing else, and the "
-            "instruction clock on the others; make two sessions, --clock wall and --clock insn",
-        )
-    for name, why in _NOT_ON_A_FLEET.items():
-        if got[name]:
-            raise OptionError("fleet", f" with --{name}: {why}")
 
 
 def _start(got: Mapping[str, object], clock: str) -> str:
