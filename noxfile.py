@@ -34,7 +34,11 @@ ALONGSIDE = (*BOOTS, *BOOTLESS)
 the mark `alone` are left for later."""
 SIDE_BY_SIDE = ("-n", str(len(os.sched_getaffinity(0)) * 3 // 2), "--dist", "loadfile")
 """Three workers for two CPUs: tests also wait."""
-ALONE = (*BOOTS, "tests/faults")
+ALONE = (
+    *BOOTS,
+    "tests/faults",
+    *(str(path / "boots") for path in FEATURES if (HERE / path / "boots").is_dir()),
+)
 """Their tests with the mark `alone` measure wall time, kill sessions or inspect the host: one at a time."""
 SAME_EXAMPLES = "--hypothesis-profile=ci"
 """The same examples in each run: a change is red for what it did. `pytest tests/unit` tries new ones."""
@@ -182,7 +186,12 @@ def mixed(session: nox.Session) -> None:
 @nox.session(name="fleet-faults")
 def fleet_faults(session: nox.Session) -> None:
     """Kill, fill and mislead the processes of a fleet, with real guests; one of them is in `tests`, too."""
-    _pytest("tests/fleet", "tests/faults/test_fleet.py", "-q", *session.posargs)
+    _pytest(
+        "src/benchgate/features/fleet/tests/rows",
+        "src/benchgate/features/fleet/tests/boots/test_killed_worker.py",
+        "-q",
+        *session.posargs,
+    )
 
 
 @nox.session
@@ -194,7 +203,7 @@ def kernels(session: nox.Session) -> None:
 @nox.session(name="fleet-demo")
 def fleet_demo(session: nox.Session) -> None:
     """Start a scheduler and two workers here, and let them make the runs of tests/smp on tern."""
-    _module("tools.fleet_demo", *session.posargs)
+    _module("benchgate.features.fleet.tools.demo", *session.posargs)
 
 
 @nox.session
@@ -315,7 +324,7 @@ def relock(session: nox.Session) -> None:
 @nox.session
 def history(session: nox.Session) -> None:
     """Make a history of a million runs, and time one row out of it (docs/how-to/history.md)."""
-    _module("tools.million_runs", *session.posargs)
+    _module("benchgate.features.history.tools.million_runs", *session.posargs)
 
 
 @nox.session

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchgate.fleet import doubles
+from benchgate.features.fleet import doubles
 
 WHO = "worker.json"
 """The file of runs that a worker made."""

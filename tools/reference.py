@@ -115,11 +115,11 @@ def options() -> str:
     )
 
 
-def _value(option: option_table.Option) -> str:
+def _value(option: hooks.Option) -> str:
     return option.metavar or "|".join(option.choices) or ("" if option.kind == "flag" else "VALUE")
 
 
-def _about(option: option_table.Option) -> str:
+def _about(option: hooks.Option) -> str:
     return f"{option.about} (a flag)" if option.kind == "flag" else option.about
 
 

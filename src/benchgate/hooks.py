@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -70,6 +70,77 @@ class PlainMark:
 
 
 @dataclass(frozen=True, slots=True)
+class Option:
+    """One option of pytest. Its `kind` is value, flag or list (repeatable)."""
+
+    name: str
+    about: str
+    kind: str = "value"
+    metavar: str = ""
+    choices: tuple[str, ...] = ()
+
+    @property
+    def flag(self) -> str:
+        return f"--{self.name}"
+
+    @property
+    def field(self) -> str:
+        """Its name among the values of a session's options."""
+        return self.name.replace("-", "_")
+
+    @property
+    def key(self) -> str:
+        """Its ini/TOML key. The prefix distinguishes it from the keys of other plugins."""
+        return f"benchgate_{self.field}"
+
+    @property
+    def is_path(self) -> bool:
+        return self.metavar in ("DIR", "PATH")
+
+    @property
+    def may_be_path(self) -> bool:
+        return "PATH" in self.metavar.split("|")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSource:
+    """Sessions that are no folders: NAME:WORD is a side of `compare`, and `report` makes a page of NAME or
+    NAME:WORD, unless there is a file of this name."""
+
+    name: str
+    side: str
+    """How a side is written, for the help of `compare`."""
+    page: str
+    """What a page is of, for the help of `report`."""
+    place: str
+    """Its module, which has `declare(parser)` for words that both commands need, `side(word, words)`, which
+    gives a ComparisonSide, and `write_page(word, out, words)`, which gives the file that it wrote. Both fail
+    with a BenchgateError."""
+
+    def module(self) -> ModuleType:
+        return importlib.import_module(self.place)
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """Makes the runs of a session elsewhere, if the session has a value for an option."""
+
+    option: str
+    """Its name."""
+    about: str
+    """What it means in commands that make runs; all options of the feature are theirs, too."""
+    who: str
+    """Who makes runs, in the plural, for sentences."""
+    place: str
+    """Its module. `host_of(options, note)` gives the MeasuringHost of wall time, or None for this machine,
+    `runner_of(options, note)` the Runner, and `require_makeable(options, cells)` fails with UsageError that
+    names a cell of which it can make no run. The others fail as Runner and MeasuringHost do."""
+
+    def module(self) -> ModuleType:
+        return importlib.import_module(self.place)
+
+
+@dataclass(frozen=True, slots=True)
 class Feature:
     """What one feature adds. A place is written as `package.module:NAME`."""
 
@@ -77,6 +148,17 @@ class Feature:
     marks: tuple[PlainMark, ...] = ()
     fixtures: str = ""
     """The module that declares the fixtures of its marks, which every run of pytest imports."""
+    options: tuple[Option, ...] = ()
+    read_options: str = ""
+    """The place of a function that is called if one of these options is given. It takes the words of all
+    options by name, or those of a command that makes runs, and gives the values of its own by `Option.field`,
+    for `Options.of_features` and session.json. It fails with UsageError. Without a word the value is None."""
+    at_end: str = ""
+    """The place of a function that is called at the end of a session for which an option of the feature has a
+    value. It takes the session's folder, which is sealed, its Options and its TrustedPrograms, and gives a
+    sentence for the user. It does not fail, because no verdict depends on it."""
+    sessions: tuple[SessionSource, ...] = ()
+    maker: Maker | None = None
     values: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     """For the reference: by the fixture, the place of the class of its value, and of classes in that."""
     files: tuple[str, ...] = ()
@@ -104,6 +186,43 @@ def object_at(place: str) -> Any:
 def commands() -> Iterator[Command]:
     for feature in features().values():
         yield from feature.commands
+
+
+def options() -> Iterator[Option]:
+    for feature in features().values():
+        yield from feature.options
+
+
+def values_of_options(given: Mapping[str, object]) -> dict[str, object]:
+    result: dict[str, object] = {option.field: None for option in options()}
+    for feature in features().values():
+        if any(given.get(option.name) for option in feature.options):
+            result |= object_at(feature.read_options)(given)
+    return result
+
+
+def maker_of(values: Mapping[str, object]) -> Maker | None:
+    """Who makes the runs of a session with these values of features' options; None: this machine."""
+    makers = (feature.maker for feature in features().values() if feature.maker)
+    return next((one for one in makers if values.get(one.option)), None)
+
+
+def endings(values: Mapping[str, object]) -> Iterator[Callable[..., str]]:
+    """What must be called at the end of a session with these values of features' options."""
+    for feature in features().values():
+        if feature.at_end and any(values.get(option.field) is not None for option in feature.options):
+            yield object_at(feature.at_end)
+
+
+def sessions() -> Iterator[SessionSource]:
+    for feature in features().values():
+        yield from feature.sessions
+
+
+def sessions_named(word: str) -> SessionSource | None:
+    """Those that a word of `compare` or `report` names."""
+    name = word.partition(":")[0]
+    return next((one for one in sessions() if one.name == name and not Path(word).exists()), None)
 
 
 def marks() -> Iterator[PlainMark]:

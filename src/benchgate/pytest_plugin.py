@@ -18,8 +18,9 @@ import pytest
 from _pytest.config import findpaths
 
 from benchgate import hooks
+from benchgate.hooks import Option
 from benchgate.plan import mark_table
-from benchgate.plan.option_table import TABLE, Option
+from benchgate.plan.option_table import TABLE
 from benchgate.session.pytest_hooks import pytest_use, xdist_partner
 
 if TYPE_CHECKING:

@@ -26,8 +26,6 @@ ROOMS = [
     "run",
     "judge",
     "evidence",
-    "fleet",
-    "history",
     "render",
     "session",
 ]

@@ -109,7 +109,8 @@ def test_a_fixture_is_enough(tmp_path: Path) -> None:
     """A session computes no mix, asks no fleet, and imports nothing of what does."""
     result, _ = modules_of(tmp_path, NEEDS, status=0)
     assert len(ours(result)) > 4 * MOST
-    assert {"numpy", "scipy", "benchgate.fleet"} & set(result) == set()
+    assert {"numpy", "scipy"} & set(result) == set()
+    assert [name for name in result if name.startswith("benchgate.features") and not TOLD.match(name)] == []
 
 
 def test_an_option_or_an_ini_key_is_read_at_once(tmp_path: Path) -> None:
@@ -142,11 +143,11 @@ def test_a_usage_message_imports_no_room(word: str) -> None:
     "module",
     ["evidence.check", "session.remarks", "session.rejudging.rejudge", "session.rejudging.thresholds"],
 )
-def test_verify_imports_neither_fleet_nor_history(module: str) -> None:
+def test_verify_imports_no_feature(module: str) -> None:
     code = f"import sys, benchgate.{module}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     modules = done.stdout.split()
-    assert {"benchgate.fleet", "benchgate.history", "sqlalchemy", "numpy", "scipy"} & set(modules) == set()
+    assert {"distributed", "sqlalchemy", "numpy", "scipy"} & set(modules) == set()
     of_features = [name for name in modules if name.startswith("benchgate.features")]
     assert [name for name in of_features if not TOLD.match(name)] == []
 

@@ -1,4 +1,4 @@
-"""Figures that a guest prints in ticks: what two sessions, a history and a baseline say of their ratio.
+"""Figures that a guest prints in ticks: what two sessions and a baseline say of their ratio.
 
 46 ticks and 12 are 3.83 times; each may be a tick off, so the ratio lies between 45 / 13 = 3.46 and
 47 / 11 = 4.27.
@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,15 +17,11 @@ from benchgate.base.workload.metrics import WINDOWS, Metric, MetricDirection, Me
 from benchgate.evidence import figures_file, metrics_csv
 from benchgate.evidence.figures_file import ComparisonSide, FigureKey, Samples
 from benchgate.evidence.rows import RunRow
-from benchgate.history import store, writer
-from benchgate.history.entry import entry_of
 from benchgate.render.figures import series_of
 from benchgate.render.metrics import metrics_of
 from benchgate.session.comparing import baseline_diff, comparison
 from tests.unit.evidence.test_figures_file import session
 from tests.unit.factories import cell, measurement, rows, view
-from tests.unit.history.entries import SERIES, entry, fill, place
-from tests.unit.history.test_entry import FACTS
 
 TICK = 10_000_000
 HONEST = "3.83 [3.46, 4.27]"
@@ -108,44 +103,6 @@ def test_unknown_steps_decide_nothing() -> None:
         assert "did not keep in which steps it is printed" in regressions.lines[-1]
 
 
-def test_a_history_keeps_the_step_and_widens_by_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for number, ticks in enumerate((46, 12)):
-        with store.writing(place(tmp_path)) as connection:
-            made = entry(number, {SERIES: [float(ticks * TICK)] * 5})
-            writer.write(connection, replace(made, steps={SERIES: float(TICK)}))
-    monkeypatch.setenv("BENCHGATE_HISTORY", str(tmp_path / "history.sqlite"))
-    ask = ["compare", "history:latest~1", "history:latest"]
-    assert cli.main(ask) == 0
-    assert HONEST in capsys.readouterr().out
-    back = ["compare", "history:latest", "history:latest~1", "--fail-on"]
-    assert [cli.main([*back, worst]) for worst in ("3.0", "3.8")] == [1, 5]
-    with sqlite3.connect(tmp_path / "history.sqlite") as database:
-        result = database.execute("SELECT low, median, high, step FROM benchgate_point ORDER BY started")
-        assert result.fetchall() == [
-            (45 * TICK, 46 * TICK, 47 * TICK, TICK),
-            (11 * TICK, 12 * TICK, 13 * TICK, TICK),
-        ]
-    database.close()
-
-
-def test_a_history_of_version_1_is_read_and_its_steps_are_not_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    fill(place(tmp_path), [{SERIES: [460.0] * 5}, {SERIES: [120.0] * 5}])
-    with sqlite3.connect(tmp_path / "history.sqlite") as database:
-        database.execute("ALTER TABLE benchgate_point DROP COLUMN step")
-        database.execute("UPDATE benchgate_format SET version = 1")
-    database.close()
-    monkeypatch.setenv("BENCHGATE_HISTORY", str(tmp_path / "history.sqlite"))
-    ask = ["compare", "history:latest", "history:latest~1"]
-    assert [cli.main(ask), cli.main([*ask, "--fail-on", "1.02"])] == [0, 5]
-    assert "An earlier benchgate wrote figures of A" in capsys.readouterr().out
-    fill(place(tmp_path), [{SERIES: [120.0] * 5}, {SERIES: [460.0] * 5}], first=2)
-    assert cli.main(["compare", "history:latest~1", "history:latest", "--fail-on", "1.02"]) == 1
-
-
 def test_a_session_has_the_largest_step_of_its_runs(tmp_path: Path) -> None:
     side_of = figures_file.read(str(session(tmp_path / "one", *printed(46, 47))))
     assert {key.metric: samples.step for key, samples in side_of.samples.items()} == {
@@ -177,15 +134,3 @@ def test_a_metric_of_a_printed_window_is_as_wide_as_its_step_in_the_tables() -> 
     assert figures.factor is not None
     assert figures.interval is not None
     assert with_interval(figures.factor, figures.interval.low, figures.interval.high) == HONEST
-
-
-@pytest.mark.parametrize(("steps", "kept"), [((("work", 10.0),), 10.0), ((), 0.0), (None, None)])
-def test_an_entry_of_the_history_has_the_steps_of_its_rows(
-    steps: tuple[tuple[str, float], ...] | None, kept: float | None
-) -> None:
-    plain, other = rows(cell(2), [300, 310])
-    made = entry_of(FACTS, [plain, replace(other, steps=steps)], "ab" * 32)
-    assert {series.metric: step for series, step in made.steps.items()} == {
-        "work": kept,
-        "total": None if steps is None else 0.0,
-    }

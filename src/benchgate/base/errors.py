@@ -90,15 +90,3 @@ class UnsignedError(EvidenceError):
 
 class RenderError(BenchgateError):
     """A report could not be written; the measurements stay on disk."""
-
-
-class HistoryError(BenchgateError):
-    """A history that cannot be opened, read or written, or that holds what benchgate never wrote."""
-
-
-class FleetError(BenchgateError):
-    """A scheduler or a worker that cannot be used, or that answered what it may not answer."""
-
-
-class RefusedError(FleetError):
-    """Something that the operator of a worker does not allow."""

@@ -146,7 +146,7 @@ class BootSpec:
     counts_memory: bool = False
     """Whether the host counts the guest's use of caches and memory, if the host can (resctrl)."""
     uses: Uses | None = None
-    """What a worker of a fleet needs to start it; None if it is started on this machine."""
+    """What another machine needs to start it; None if it is started on this machine."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ _RECORD_BYTES = 1 << 16
 @dataclass(frozen=True, slots=True)
 class SnapshotWords:
     """What differs on QEMU's command line between the guest that is saved and one that starts there, besides
-    paths. run/argv.py writes both; a worker of a fleet makes the first from the second (fleet/starts.py)."""
+    paths. run/argv.py writes both; another machine makes the first from the second."""
 
     memory: str
     """How QEMU maps each file of the guest's memory."""

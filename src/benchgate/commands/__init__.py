@@ -23,15 +23,6 @@ TABLE: tuple[Command, ...] = (
     Command("rejudge", "decide the verdicts again from the files; boots nothing"),
     Command("report", "make the HTML page of a session again from its files; boots nothing"),
     Command("compare", "print the figures of two sessions or programs side by side"),
-    Command(
-        "history",
-        "draw the course of a row over sessions, with its changes; `history import DIR...` adds sessions",
-    ),
-    Command(
-        "history-import",
-        "import sessions into the history (`benchgate history import` is the same)",
-        "import",
-    ),
     Command("baseline", "keep the figures of a session, to find regressions against them"),
     Command("replay", "repeat a run of the instruction clock exactly"),
     Command("timeline", "write what each CPU and worker of a run did, as a trace for Perfetto's viewer"),
@@ -39,7 +30,6 @@ TABLE: tuple[Command, ...] = (
         "threads", "show who ran and waited in a run, which CPUs idled meanwhile, and why threads were late"
     ),
     Command("machine", "show or check a machine with a memory system"),
-    Command("fleet", "make runs on other machines: the scheduler, its workers, what they may run"),
     Command("cache", "list the cache: QEMU, Linux image, built programs"),
     Command("completion", "print a script that completes commands and options in a shell"),
     Command("docs", "print a page of the documentation"),

@@ -6,13 +6,18 @@ Takes two sides; prints a table. The exit status is 0, with --fail-on that of se
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from benchgate.commands.shared import declare_history, real
+from benchgate import hooks
+from benchgate.commands.shared import real
+
+if TYPE_CHECKING:
+    from benchgate.evidence.figures_file import ComparisonSide
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    about = "a session's folder, FOLDER:SYSTEM, history:SESSION (latest, latest~N, an id, commit=SHA), "
-    about += "JSON of Kevlar's runner, or a file of BENCH lines"
+    others = ", ".join(["a session's folder", "FOLDER:SYSTEM", *(one.side for one in hooks.sessions())])
+    about = f"{others}, JSON of Kevlar's runner, or a file of BENCH lines"
     for side in ("a", "b"):
         parser.add_argument(side, metavar=side.upper(), help=about)
     about = "only this metric; repeatable"
@@ -23,12 +28,26 @@ def declare(parser: argparse.ArgumentParser) -> None:
     about += "could not be decided"
     ratio = real(1, 1000, "a ratio from 1 to 1000, such as 1.02")
     parser.add_argument("--fail-on", type=ratio, default=None, metavar="RATIO", help=about)
-    declare_history(parser)
+    for sessions in hooks.sessions():
+        sessions.module().declare(parser)
 
 
 def run(words: argparse.Namespace) -> int:
     from benchgate.session.comparing import comparison
 
-    report = comparison.compare(words.a, words.b, words.metric, fail_on=words.fail_on, db=words.db)
+    def read(word: str) -> ComparisonSide:
+        return _read(word, words)
+
+    report = comparison.compare(words.a, words.b, words.metric, fail_on=words.fail_on, read=read)
     print(report.text)
     return report.status
+
+
+def _read(word: str, words: argparse.Namespace) -> ComparisonSide:
+    from benchgate.evidence import figures_file
+
+    _, colon, wanted = word.partition(":")
+    if colon and (sessions := hooks.sessions_named(word)):
+        side: ComparisonSide = sessions.module().side(wanted, words)
+        return side
+    return figures_file.read(word)

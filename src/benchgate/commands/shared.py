@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchgate import hooks
 from benchgate.base.text import visible
 
 if TYPE_CHECKING:
-    from benchgate.session.fleets import Fleet
     from benchgate.session.rejudging.trust import TrustedPrograms
 
 
@@ -65,34 +65,24 @@ def declare_tests(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tests", action="append", default=[], metavar="PATH", help=about)
 
 
-def declare_history(parser: argparse.ArgumentParser) -> None:
-    about = "the history (default: $BENCHGATE_HISTORY, else the user's own)"
-    parser.add_argument("--db", default="", metavar="PATH|URL", help=about)
+def declare_makers(parser: argparse.ArgumentParser) -> None:
+    """The options of those who make runs elsewhere."""
+    for feature in hooks.features().values():
+        for option in feature.options if feature.maker else ():
+            is_first = feature.maker is not None and option.name == feature.maker.option
+            about = feature.maker.about if feature.maker and is_first else "as for pytest"
+            parser.add_argument(option.flag, metavar=option.metavar, help=about)
 
 
-def declare_fleet(parser: argparse.ArgumentParser) -> None:
-    about = "make the runs on the workers of this scheduler, as for pytest"
-    parser.add_argument("--fleet", default="", metavar="ADDRESS", help=about)
-    for option, metavar in (("--fleet-certificates", "DIR"), ("--fleet-key", "PATH")):
-        parser.add_argument(option, type=Path, metavar=metavar, help="as for pytest")
+def options_of_features(words: argparse.Namespace) -> dict[str, object]:
+    """The values that the words of a command have for options of features."""
+    values = hooks.values_of_options({name.replace("_", "-"): word for name, word in vars(words).items()})
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def declare_jobs(parser: argparse.ArgumentParser) -> None:
     about = "runs at once (default: one for each CPU)"
     parser.add_argument("--jobs", type=whole(1, 1024), default=0, metavar="N", help=about)
-
-
-def fleet_of(words: argparse.Namespace) -> Fleet:
-    from benchgate.base.errors import UsageError
-    from benchgate.session.fleets import Fleet
-
-    if not words.fleet and (words.fleet_certificates or words.fleet_key):
-        raise UsageError("--fleet-certificates and --fleet-key need --fleet ADDRESS")
-    if words.fleet and words.jobs:
-        raise UsageError("--jobs with --fleet: each worker's --slots say how many runs it makes at once")
-    fleet = Fleet(words.fleet, words.fleet_certificates, words.fleet_key)
-    fleet.require()
-    return fleet
 
 
 def trusted(words: argparse.Namespace, folder: Path) -> TrustedPrograms:

@@ -53,7 +53,7 @@ class Samples:
     values: tuple[float, ...]
     step: float | None = 0.0
     """Each value may be off by so much, all in the same direction, because it was printed in steps. None: an
-    earlier version wrote the file or the history, which does not say."""
+    earlier version wrote them, which does not say."""
 
 
 @dataclass(frozen=True, slots=True)

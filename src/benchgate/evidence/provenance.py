@@ -38,12 +38,18 @@ def described(options: Options, envelope: Mapping[str, Any]) -> SessionInfo:
     """The facts that are known before the first boot."""
     commit, changes = source(Path.cwd())
     return SessionInfo(
-        options=plain_json(asdict(options)),
+        options=plain_json(_flat(options)),
         commit=commit,
         diff_digest=changes,
         versions={name: _version(name) for name in PACKAGES},
         envelope=plain_json(envelope),
     )
+
+
+def _flat(options: Options) -> dict[str, Any]:
+    """An option of a feature is recorded as those of the core are."""
+    own = asdict(options)
+    return {**own, **own.pop("of_features")}
 
 
 def planned(

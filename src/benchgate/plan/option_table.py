@@ -5,28 +5,8 @@ Data only: takes nothing and does not fail. Words are read by option_words.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One option. Its `kind` is value, flag or list (repeatable)."""
-
-    name: str
-    about: str
-    kind: str = "value"
-    metavar: str = ""
-    choices: tuple[str, ...] = ()
-
-    @property
-    def flag(self) -> str:
-        return f"--{self.name}"
-
-    @property
-    def key(self) -> str:
-        """Its ini/TOML key. The prefix distinguishes it from the keys of other plugins."""
-        return "benchgate_" + self.name.replace("-", "_")
-
+from benchgate import hooks
+from benchgate.hooks import Option
 
 TABLE: tuple[Option, ...] = (
     Option(
@@ -121,28 +101,6 @@ TABLE: tuple[Option, ...] = (
         "PATH",
     ),
     Option(
-        "history",
-        "at its end, import the session into a history: on (the user's own, or $BENCHGATE_HISTORY), or the "
-        "path of a SQLite file, or a URL; default: off",
-        metavar="on|off|PATH|URL",
-    ),
-    Option(
-        "fleet",
-        "make the runs on the workers of this scheduler, e.g. tcp://127.0.0.1:8786: all on the instruction "
-        "clock, or with --clock wall all on one that is a measuring host",
-        metavar="ADDRESS",
-    ),
-    Option(
-        "fleet-certificates",
-        "the folder with the client's certificates, from `benchgate fleet certificates`",
-        metavar="DIR",
-    ),
-    Option(
-        "fleet-key",
-        "an SSH key that vouches for what the workers are to run (their --signers)",
-        metavar="PATH",
-    ),
-    Option(
         "resume",
         "take over the runs of a session that was interrupted, from its folder; only those on the "
         "instruction clock, of the same guest and QEMU",
@@ -150,17 +108,5 @@ TABLE: tuple[Option, ...] = (
     ),
     Option("lock-wait", "seconds to wait while another session is measuring (default: 600)", metavar="S"),
     Option("plan", "print cells, order, lanes, pins, skips and the estimated minutes; boot nothing", "flag"),
+    *hooks.options(),
 )
-
-
-PATHS = (
-    "reports",
-    "qemu",
-    "linux-kernel",
-    "gate",
-    "extra-report",
-    "fleet-certificates",
-    "fleet-key",
-    "resume",
-)
-"""The options whose value is a path."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchgate import hooks
 from benchgate.base.cells import Accel
 from benchgate.base.errors import CatalogError, OptionError, UsageError
 from benchgate.base.gates import BOOTS, SMALLEST_LOOK, Policy, check_first_look
@@ -19,20 +20,14 @@ from benchgate.base.snapshots import ALWAYS_WARM, StartKind
 from benchgate.base.system.machines import IDEAL
 from benchgate.base.system.systems import MAX_CPUS
 from benchgate.base.void_rule import MOST_RUNS
+from benchgate.hooks import Maker, Option
 from benchgate.plan import catalog
-from benchgate.plan.option_table import TABLE, Option
+from benchgate.plan.option_table import TABLE
 
 MOST_CPUS = 4096
 """No list of CPUs is longer."""
 _NUMBER = re.compile(r"[0-9]{1,9}")
 """Python's int() would also accept digits of other scripts and numbers of any length."""
-_NOT_ON_A_FLEET = {
-    "measure": "what it records has this machine's paths; measure here, without --fleet",
-    "threads": "workers send no recordings back; measure here, without --fleet",
-    "profile-host": "it profiles the QEMU of this host; leave one of them out",
-    "qemu": "each worker has its own QEMU, the reviewed one; leave out --qemu",
-    "cpus": "the operator of a worker chooses its CPUs; leave out --cpus",
-}
 Lookup = Callable[[Option], object]
 
 
@@ -74,18 +69,19 @@ class Options:
     gate_files: tuple[Path, ...] = ()
     """The files of the user's own kinds of gate that have marks."""
     extra_reports: tuple[Path, ...] = ()
-    history: str | None = None
-    """The history that imports the session at its end: a path or URL, empty for the user's own, or None."""
-    fleet: str = ""
-    """The address of the scheduler whose workers make the runs; empty if this machine makes them."""
-    fleet_certificates: Path | None = None
-    fleet_key: Path | None = None
     resume: Path | None = None
     """The folder of a session whose runs are reused."""
     lock_wait_s: float = 600.0
     plan: bool = False
     order_seed: int = 1
     """The seed of the arms' order. It is fixed, so that two sessions of one plan can be compared."""
+    of_features: Mapping[str, object] = field(default_factory=dict)
+    """The values of the options that features add (hooks.py), by `Option.field`."""
+
+    @property
+    def maker(self) -> Maker | None:
+        """Who makes the runs; None: this machine."""
+        return hooks.maker_of(self.of_features)
 
     @property
     def gates(self) -> bool:
@@ -119,9 +115,8 @@ def read(lookup: Lookup) -> Options:
     accel = choice_of(got, "accel", "auto")
     clock = choice_of(got, "clock", "auto")
     machine = _machine(got["machine"], usual, clock)
-    fleet = str(got["fleet"] or "")
-    _check_fleet(fleet, got, clock)
-    if clock == "auto" and (fleet or catalog.load_machine(machine) is not None):
+    of_features = hooks.values_of_options(got)
+    if clock == "auto" and (hooks.maker_of(of_features) or catalog.load_machine(machine) is not None):
         clock = "insn"  # the only one that has machines, and that other hosts repeat
     return Options(
         cpus=cpu_list("cpus", got["cpus"]),
@@ -152,31 +147,11 @@ def read(lookup: Lookup) -> Options:
         policy=policy,
         gate_files=tuple(Path(word).absolute() for word in listed_words(got["gate"])),
         extra_reports=tuple(Path(word).absolute() for word in listed_words(got["extra-report"])),
-        history=history_word(got["history"]),
-        fleet=fleet,
-        fleet_certificates=path_of(got["fleet-certificates"]),
-        fleet_key=path_of(got["fleet-key"]),
         resume=path_of(got["resume"]),
         lock_wait_s=whole_number("lock-wait", got["lock-wait"], 600, low=0),
         plan=bool(got["plan"]),
+        of_features=of_features,
     )
-
-
-def _check_fleet(fleet: str, got: Mapping[str, object], clock: str) -> None:
-    """Refuses, by name, the options that cannot be used with a fleet."""
-    if not fleet:
-        if given := [name for name in ("fleet-certificates", "fleet-key") if got[name]]:
-            raise OptionError(given[0], " needs --fleet ADDRESS")
-        return
-    if clock == "both":
-        raise OptionError(
-            "fleet",
-            " with --clock both: wall time is measured on one worker that does nothing else, and the "
-            "instruction clock on the others; make two sessions, --clock wall and --clock insn",
-        )
-    for name, why in _NOT_ON_A_FLEET.items():
-        if got[name]:
-            raise OptionError("fleet", f" with --{name}: {why}")
 
 
 def _start(got: Mapping[str, object], clock: str) -> str:
@@ -210,7 +185,7 @@ def _machine(value: object, policy: Policy, clock: str) -> str:
 
 
 def is_path(word: str) -> bool:
-    """Whether a system, a policy, a machine or a history is given by path and not by name."""
+    """Whether what may be a name, such as a system's, is a path."""
     name = word.partition(":")[0]
     return ("://" not in word and "/" in name) or name.endswith((".yaml", ".yml"))
 
@@ -280,21 +255,6 @@ def setting_of(word: str) -> tuple[str, str, str]:
     if not (equals and dot and workload and key and value):
         raise OptionError("set", f" {word}: expected WORKLOAD.KEY=VALUE, such as primes.hi=300000")
     return workload, key, value
-
-
-def history_word(value: object) -> str | None:
-    word = str(value or "off")
-    if word in ("on", "off"):
-        return "" if word == "on" else None
-    if "://" not in word:
-        return str(Path(word).absolute())
-    if "@" in word and ":" in word.partition("://")[2].rpartition("@")[0]:
-        raise OptionError(
-            "history",
-            ": a session records its options, so give no password there; set the whole URL in "
-            "BENCHGATE_HISTORY and use --history on, or keep the password in ~/.pgpass",
-        )
-    return word
 
 
 def path_of(value: object) -> Path | None:

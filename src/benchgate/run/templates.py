@@ -172,7 +172,7 @@ class _Template:
 
 
 class Templates:
-    """Those of a session, or of a worker of a fleet, which ends those that nobody has used for `idle_s`.
+    """Those of a session, or of a worker elsewhere, which ends those that nobody has used for `idle_s`.
     Forks may be asked for from several threads, and outlive their templates."""
 
     def __init__(self, notice: Notice, idle_s: float | None = None) -> None:

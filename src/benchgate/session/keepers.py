@@ -127,8 +127,8 @@ class RecordKeeper:
 
     def _observed(self, planned: PlannedCell, folder: Path, *, is_wanted: bool, threads: bool = True) -> str:
         """How the threads are seen. If they cannot be, the run's folder says why, for those that need it."""
-        if self._bench.options.fleet:
-            why = f"workers of a fleet {'send no records of threads back' if threads else 'count no events'}"
+        if maker := self._bench.options.maker:
+            why = f"{maker.who} {'send no records of threads back' if threads else 'count no events'}"
         else:
             try:
                 return self._bench.observed(planned, threads=threads)

@@ -18,6 +18,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from benchgate import hooks
 from benchgate.base.baselines import NOTHING, BaselineSet
 from benchgate.base.cells import Lane
 from benchgate.base.clocks import Clocks, policy_for
@@ -49,7 +50,7 @@ from benchgate.run.parallel import AttemptJob
 from benchgate.run.record import save_unanswered, smoke_folder
 from benchgate.run.runner import LocalRunner, Runner
 from benchgate.run.watch import watch_for
-from benchgate.session import fleets, publish
+from benchgate.session import makers, publish
 from benchgate.session.conclusion import view_of
 from benchgate.session.forecast import earlier_runs
 from benchgate.session.keepers import RecordKeeper, SymbolKeeper
@@ -95,7 +96,7 @@ class MeasuringSession:
     def open(self, sweeps: Sequence[SweepPlan], images: Sequence[PlannedCell] = ()) -> None:
         """Fetches and builds before it takes the lock, so that other sessions do not wait for a compiler.
         `images`: those that a user's own tests need."""
-        self._runner = fleets.runner_of(self.options, self.progress.note, self._host)
+        self._runner = makers.runner_of(self.options, self.progress.note, self._host)
         self._stack.callback(self._runner.close)
         cells = [*(cell for sweep in sweeps for cell in sweep.runnable), *images]
         self.progress.stage("building the guests")
@@ -121,8 +122,7 @@ class MeasuringSession:
         self._records.needs_threads = frozenset().union(*(sweep.needs_threads for sweep in sweeps))
         self._records.needs_events = frozenset().union(*(sweep.needs_events for sweep in sweeps))
         self._records.needs_look = frozenset().union(*(sweep.needs_look for sweep in sweeps))
-        if self.options.fleet:
-            fleets.require_makeable(self.options, (cell for sweep in self._sweeps for cell in sweep.runnable))
+        makers.require_makeable(self.options, (cell for sweep in self._sweeps for cell in sweep.runnable))
         emulators, earlier = self.bench.emulators, earlier_runs(self.options.reports)
         seen = self._host.envelope(emulators.main, emulators.probes, self.bench.ground.pins)
         kinds = (one.gate for sweep in sweeps for one in sweep.gates if one.gate.file)
@@ -252,9 +252,9 @@ class MeasuringSession:
         return self.bench.request(planned, boot, place.folder, attempt=place.run, order=order, warmup=warmup)
 
     def _is_repeated(self, attempt: PlannedRun) -> bool:
-        """Whether this run and another one must end with equal memory. A fleet's workers keep none."""
+        """Whether this run and another one must end with equal memory. Runs made elsewhere keep none."""
         repeated = next(sweep.repeated for sweep in self._sweeps if sweep.row == attempt.sweep)
-        return attempt.seed == 1 and attempt.planned in repeated and not self.options.fleet
+        return attempt.seed == 1 and attempt.planned in repeated and self.options.maker is None
 
     def settled(self, sweep: SweepPlan) -> None:
         """No more runs of this sweep are to come, even if it ended early."""
@@ -371,9 +371,8 @@ class MeasuringSession:
             publish.write(self._session, view, self.options, self.progress.note)
             return view
 
-    def remember(self, name: str) -> None:
-        """Imports the closed session for --history. A failure is a notice, because it changes no verdict."""
-        from benchgate.session import histories  # noqa: PLC0415 - few sessions need a database
-
+    def tell(self, name: str) -> None:
+        """Gives the closed session to the features that its options ask for."""
         folder = self.options.reports / "runs" / name
-        self.progress.note(histories.at_end(folder, self.options.history or "", self._trusted))
+        for end in hooks.endings(self.options.of_features):
+            self.progress.note(end(folder, self.options, self._trusted))

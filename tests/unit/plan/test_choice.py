@@ -194,9 +194,6 @@ def test_a_test_that_compares_starts_cold_unless_all_can_start_warm(
 # ---- where runs begin
 
 
-FLEET = "tcp://127.0.0.1:8786"
-
-
 @pytest.mark.parametrize(
     ("word", "more", "found"),
     [
@@ -213,7 +210,6 @@ FLEET = "tcp://127.0.0.1:8786"
         ("linux", {"start": "auto", "clock": "auto"}, "linux"),
         ("linux", {"start": "auto", "clock": "wall"}, "linux"),
         ("linux", {"start": "auto", "clock": "both"}, "linux"),
-        ("linux", {"start": "auto", "clock": "insn", "fleet": FLEET}, "linux.start-warm"),
         ("linux:arch=riscv64", {"start": "auto", "clock": "insn"}, "linux.arch-riscv64"),
         ("kernel", {"start": "auto", "clock": "insn"}, "kernel.start-warm"),
         ("kernel:sched=rr", {"start": "auto", "clock": "insn"}, "kernel.sched-rr.start-warm"),

@@ -153,36 +153,6 @@ def test_an_unknown_machine_of_a_policy_is_named_with_file_line_and_key(tmp_path
         read(policy=wrong)
 
 
-FLEET = "tcp://127.0.0.1:8786"
-
-
-def test_on_a_fleet_auto_is_the_instruction_clock() -> None:
-    assert (read().fleet, read().clock) == ("", "auto")
-    assert (read(fleet=FLEET).fleet, read(fleet=FLEET).clock) == (FLEET, "insn")
-    assert read(fleet=FLEET, clock="wall").clock == "wall"
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"clock": "both"}, "--fleet with --clock both: wall time is measured on one worker"),
-        ({"measure": True}, "--fleet with --measure"),
-        ({"profile_host": True}, "--fleet with --profile-host"),
-        ({"qemu": "/bin/qemu"}, "--fleet with --qemu: each worker has its own QEMU"),
-        ({"cpus": "0,1"}, "--fleet with --cpus"),
-    ],
-)
-def test_what_a_fleet_cannot_do_is_refused_by_name(given: dict[str, object], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        read(fleet=FLEET, **given)
-
-
-@pytest.mark.parametrize("name", ["fleet_certificates", "fleet_key"])
-def test_what_only_a_fleet_uses_needs_one(name: str) -> None:
-    with pytest.raises(UsageError, match=f"--{name.replace('_', '-')} needs --fleet ADDRESS"):
-        read(**{name: "/keys"})
-
-
 @pytest.mark.parametrize(
     ("given", "start"),
     [

@@ -19,7 +19,7 @@ from benchgate.run.attempt import RunRequest, unfinished
 from benchgate.run.parallel import AttemptJob
 from benchgate.run.runner import LocalRunner
 from benchgate.session.resume import ResumingRunner
-from tools.fleet_scale import request_of
+from tests.standin import request_of
 
 SESSION = "20261123T101500Z-ab12cd"
 

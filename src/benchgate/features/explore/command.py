@@ -52,7 +52,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stop-at-first", action="store_true", help="end at the first find")
     parser.add_argument("--no-small", action="store_true", help="do not make finds small")
     _declare_small_runs(parser)
-    shared.declare_fleet(parser)
+    shared.declare_makers(parser)
     about = "its folder, where it also goes on (default: a new one, reports/explored)"
     parser.add_argument("--out", metavar="DIR", help=about)
     parser.add_argument("--plan", action="store_true", help="print what would be run; boot nothing")
@@ -68,7 +68,7 @@ def run(words: argparse.Namespace) -> int:
     from benchgate.features.explore.session.request import checked
     from benchgate.session.progress import on_stderr
 
-    asked, fleet = _asked(words), shared.fleet_of(words)
+    asked, given = _asked(words), shared.options_of_features(words)
     out = Path(words.out or shared.free_name(str(Path("reports") / "explored"))).absolute()
     checked(asked)
     require_place(out)
@@ -79,7 +79,7 @@ def run(words: argparse.Namespace) -> int:
     signals = Interruptions(shown.note)
     signals.watch()
     try:
-        state = steps.explore(asked, out, opened(shown, fleet), shown)
+        state = steps.explore(asked, out, opened(shown, given), shown)
     except KeyboardInterrupt:
         shown.note(f"interrupted; the same command with --out {out} goes on")
         raise
@@ -145,7 +145,7 @@ def declare_small(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("find", type=Path, help="DIR/finds/find-N")
     shared.declare_jobs(parser)
     _declare_small_runs(parser)
-    shared.declare_fleet(parser)
+    shared.declare_makers(parser)
 
 
 def _declare_small_runs(parser: argparse.ArgumentParser) -> None:
@@ -158,10 +158,10 @@ def run_small(words: argparse.Namespace) -> int:
     from benchgate.features.explore.session.guest_maker import opened
     from benchgate.session.progress import on_stderr
 
-    fleet, shown = shared.fleet_of(words), on_stderr()
+    given, shown = shared.options_of_features(words), on_stderr()
     wanted = request.ExplorationRequest(jobs=words.jobs, small_runs=words.small_runs or request.SMALL_RUNS)
     try:
-        find = steps.make_small(words.find, wanted, opened(shown, fleet), shown)
+        find = steps.make_small(words.find, wanted, opened(shown, given), shown)
     finally:
         shown.close()
     print(smaller.told(find))

@@ -9,9 +9,8 @@ other one not the same ones.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import UsageError
@@ -26,8 +25,6 @@ from benchgate.render.tables.comparison import LEAST
 from benchgate.session.exit_codes import UNDECIDED
 
 ALPHA = 0.05
-HISTORY = "history:"
-"""Begins a side that is a session of the history."""
 REGRESSION = 1
 MOST_LISTED = 20
 _WALL = (Lane.KVM, Lane.TCG, Lane.NATIVE)
@@ -45,10 +42,15 @@ def text(word: str, other: str, metrics: Collection[str] = ()) -> str:
 
 
 def compare(
-    one: str, other: str, metrics: Collection[str] = (), *, fail_on: float | None = None, db: str = ""
+    one: str,
+    other: str,
+    metrics: Collection[str] = (),
+    *,
+    fail_on: float | None = None,
+    read: Callable[[str], ComparisonSide] = figures_file.read,
 ) -> ComparisonReport:
-    """`fail_on` is how many times worse B may be, `db` the history for sides that are `history:SESSION`."""
-    a, b = _alike(*(_side(word, db).only(metrics) for word in (one, other)))
+    """`fail_on` is how many times worse B may be, `read` gives the side of a word."""
+    a, b = _alike(*(read(word).only(metrics) for word in (one, other)))
     lines = [f"A: {a.name}", f"B: {b.name}", "", *comparison.table(a, b, ALPHA), ""]
     lines += [f"only in {name}: {left}" for name, left in _alone(a, b) if left]
     lines.append(
@@ -60,14 +62,6 @@ def compare(
         return ComparisonReport("\n".join(map(visible, lines)))
     regressions = find_regressions(a, b, fail_on, ALPHA)
     return ComparisonReport("\n".join(map(visible, [*lines, *regressions.lines])), regressions.status)
-
-
-def _side(word: str, db: str) -> ComparisonSide:
-    if word.startswith(HISTORY) and not Path(word).exists():
-        from benchgate.session import histories  # noqa: PLC0415 - the other sides need no database
-
-        return histories.read_side(word.removeprefix(HISTORY), db)
-    return figures_file.read(word)
 
 
 def _alone(a: ComparisonSide, b: ComparisonSide) -> list[tuple[str, str]]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 
 from benchgate.base.errors import OptionError, UsageError
+from benchgate.hooks import Option
 from benchgate.plan import catalog, options, planner
-from benchgate.plan.option_table import PATHS, Option
 from benchgate.plan.options import Options, is_path
 
 
@@ -51,8 +51,8 @@ def _ini(config: pytest.Config, option: Option) -> object:
     def placed(word: str) -> str:
         if option.name == "system":
             return ",".join(catalog.placed(piece, home) for piece in word.split(","))
-        return str(home / word) if option.name in PATHS or is_path(word) else word
+        return str(home / word) if option.is_path or is_path(word) else word
 
-    if option.name not in (*PATHS, "system", "policy", "machine", "history") or not value:
+    if not (option.is_path or option.may_be_path) or not value:
         return value
     return [placed(word) for word in value] if isinstance(value, list) else placed(str(value))

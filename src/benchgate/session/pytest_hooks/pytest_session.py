@@ -33,7 +33,7 @@ from benchgate.render.files import report_html
 from benchgate.render.tables import terminal
 from benchgate.render.view import SessionView
 from benchgate.run.guest import RunningGuest
-from benchgate.session import fleets
+from benchgate.session import makers
 from benchgate.session.emulators import given_qemu, is_alone, largest, qemu_of, require_machines
 from benchgate.session.exit_codes import UNDECIDED, exit_code
 from benchgate.session.measuring import MeasuringSession
@@ -94,7 +94,7 @@ class PytestSession:
     @cached_property
     def host(self) -> MeasuringHost:
         """Chosen once for the whole session."""
-        return fleets.host_of(self.options, self.progress.note)
+        return makers.host_of(self.options, self.progress.note)
 
     def check_host(self) -> None:
         """Chooses the host. UsageError if --cpus names a CPU that cannot be used for pinning there."""
@@ -201,9 +201,9 @@ class PytestSession:
         """`start(cpus=2)` boots the image with 2 pinned vCPUs, `start(cpus=2, clock="insn")` on the
         instruction clock. All guests end with the block."""
         measuring = self._open()
-        if self.host.runner is not None:
+        if self.host.runner is not None and (maker := self.options.maker):
             why = "talks with them on this machine, and wall time is measured on a worker"
-            advice = "leave out --fleet for it"
+            advice = f"leave out --{maker.option} for it"
             pytest.fail(f"a test that boots guests of its own {why}: {advice}", pytrace=False)
         with ExitStack() as stack:
 
@@ -278,8 +278,8 @@ class PytestSession:
             stack.callback(ORACLES.close)
             if measuring is not None:
                 self._view = measuring.close(missing=self._missing(interrupted))
-                if self._view and self.options.history is not None:
-                    measuring.remember(self._view.id)
+                if self._view:
+                    measuring.tell(self._view.id)
 
     def _missing(self, interrupted: bool) -> str:
         """Why the session is partial; empty if everything that was planned is measured."""

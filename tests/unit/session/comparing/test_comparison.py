@@ -15,7 +15,6 @@ from benchgate.base.workload.metrics import MetricDirection
 from benchgate.evidence.figures_file import ComparisonSide, FigureKey, Samples
 from benchgate.session.comparing import comparison
 from tests.unit.evidence.test_figures_file import KEVLAR, micro, session
-from tests.unit.history.entries import EXACT, SERIES, fill, place
 
 FIVE = [100.0, 101.0, 102.0, 103.0, 104.0]
 
@@ -208,26 +207,6 @@ def test_other_clocks_units_and_machines_are_not_decided() -> None:
 
 def test_no_figures_at_all_are_no_success() -> None:
     assert comparison.find_regressions(side({}), side({KEY: OLD}), 1.02, 0.05).status == 5
-
-
-def test_the_command_and_sides_of_the_history(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    slower = [1.1 * number for number in OLD]
-    fill(place(tmp_path), [{EXACT: OLD}, {EXACT: slower}, {EXACT: OLD, SERIES: OLD}])
-    monkeypatch.setenv("BENCHGATE_HISTORY", str(tmp_path / "history.sqlite"))
-    ask = ["compare", "history:latest~2", "history:latest~1"]
-    assert cli.main(ask) == 0
-    assert cli.main([*ask, "--fail-on", "1.02"]) == 1
-    assert "regression: primes smp2 work: B is worse by 1.10x" in capsys.readouterr().out.replace(
-        "primes work smp2", "primes smp2 work"
-    )
-    assert cli.main([*ask, "--fail-on", "1.3"]) == 0
-    assert cli.main(["compare", "history:latest~1", "history:latest~2", "--fail-on", "1.02"]) == 0
-    assert cli.main(["compare", "history:latest", "history:latest~1", "--fail-on", "1.5"]) == 5
-    assert cli.main(["compare", "history:latest:linux", "history:20260101", "--fail-on", "1.5"]) == 5
-    assert cli.main(["compare", "history:latest:mine", "history:latest"]) == 4
-    assert cli.main(["compare", "history:nothing", "history:latest"]) == 4
 
 
 @pytest.mark.parametrize("word", ["0.9", "nan", "inf", "-1", "2%", ""])

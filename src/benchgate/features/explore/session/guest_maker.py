@@ -9,11 +9,12 @@ influence each other.
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from benchgate.base.cells import Window
@@ -46,8 +47,7 @@ from benchgate.run.attempt import RunRequest
 from benchgate.run.console import ConsoleLimits
 from benchgate.run.record import load
 from benchgate.run.runner import LocalRunner, Runner, execute_ahead
-from benchgate.session import fleets
-from benchgate.session.fleets import NO_FLEET, Fleet
+from benchgate.session import makers
 from benchgate.session.measuring_host import ThisHost
 from benchgate.session.progress import Progress
 from benchgate.session.workbench import Workbench, bounded
@@ -58,13 +58,15 @@ LAST_LINES = 6
 DEADLINES = (Ending.BOOT_DEADLINE, Ending.RUN_DEADLINE)
 
 
-def opened(progress: Progress, fleet: Fleet = NO_FLEET) -> Open:
-    """What opens a maker for the cells that were selected."""
+def opened(progress: Progress, given: Mapping[str, object] = MappingProxyType({})) -> Open:
+    """What opens a maker for the cells that were selected. `given`: values of features' options."""
 
     @contextmanager
     def opening(selected: RowSelection) -> Iterator[ExplorationBench]:
         with ExitStack() as stack:
-            maker = GuestMaker(fleet.within(selected.options), progress, stack)
+            options = selected.options
+            options = replace(options, of_features={**options.of_features, **given})
+            maker = GuestMaker(options, progress, stack)
             cells = maker.open(selected.cells)
             yield ExplorationBench(cells, maker, maker.facts(cells))
 
@@ -97,9 +99,8 @@ class GuestMaker:
         for refused in planned_cells:
             if refused.skip:
                 raise UsageError(f"{refused.cell.id}: {refused.skip}")
-        if self.options.fleet:
-            fleets.require_makeable(self.options, planned_cells)
-        self._runner = fleets.maker_of(self.options, self.progress.note)
+        makers.require_makeable(self.options, planned_cells)
+        self._runner = makers.maker_of(self.options, self.progress.note)
         self.stack.callback(self._runner.close)
         return planned_cells
 

@@ -84,8 +84,6 @@ def test_an_exploration_without_a_stall_is_no_success(
         (["--strategy", "plain", "--with", "one_in=0"], "--with: one_in 0 is not from 1 to"),
         (["--out", "taken/x"], "taken is not a folder; next: "),
         (["--out", "taken"], "taken is not a folder; next: "),
-        (["--fleet", "foo"], "foo is outside this machine"),
-        (["--fleet", "tcp://127.0.0.1:1", "--fleet-key", "nokey"], "--fleet-key nokey is not a file"),
     ],
 )
 def test_the_plan_of_an_exploration_checks_what_was_given(

@@ -38,7 +38,7 @@ from benchgate.run.argv import BootOptions
 from benchgate.run.attempt import RunRequest
 from benchgate.run.parallel import AttemptJob
 from benchgate.session.emulators import require_saved
-from benchgate.session.fleets import local_runner
+from benchgate.session.makers import local_runner
 from benchgate.session.measuring_host import ThisHost
 from benchgate.session.workbench import Workbench
 

@@ -1,0 +1,1 @@
+"""The page and the terminal's picture of a course."""

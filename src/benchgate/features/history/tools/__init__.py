@@ -1,0 +1,1 @@
+"""For developers: a history of a million runs."""
