@@ -31,6 +31,8 @@ TAIL_BYTES = 4096
 LOCK = "lock"
 PAGE, _AT_ONCE, _LARGE = 4096, 256, 64 << 20
 _ZERO = bytes(PAGE)
+_SMALL = 1 << 18
+"""The size of the buffer of zeros that hashlib makes for each file; a smaller file is read at once."""
 
 
 def read_json(text: str | bytes) -> Any:
@@ -85,18 +87,18 @@ def last_line(log: BinaryIO) -> str:
 def file_digest(path: Path) -> str:
     """The SHA-256 of a file, in hex."""
     with open_regular(path) as stream:
+        if os.fstat(stream.fileno()).st_size < _SMALL:
+            return hashlib.sha256(stream.read()).hexdigest()
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def tree_digest(folder: Path, skip: tuple[str, ...] = ()) -> str:
     """One SHA-256 over the names, kinds and contents of everything below a folder, except names in `skip`."""
     digest = hashlib.sha256()
-    for path in sorted(_below(folder), key=lambda one: one.relative_to(folder).parts):
-        name = path.relative_to(folder)
-        if any(part in skip for part in name.parts):
-            continue
+    for parts in sorted(_below(folder, skip)):
+        path, name = folder.joinpath(*parts), "/".join(parts)
         content = f"link {path.readlink()}" if path.is_symlink() else _content(path)
-        digest.update(f"{len(str(name))} {name} {content}\n".encode(errors="surrogateescape"))
+        digest.update(f"{len(name)} {name} {content}\n".encode(errors="surrogateescape"))
     return digest.hexdigest()
 
 
@@ -145,7 +147,7 @@ def data_of(descriptor: int) -> Iterator[tuple[int, int]]:
 
 def count_and_size(folder: Path) -> tuple[int, int]:
     """The number of files and links below a folder, and their total size in bytes."""
-    sizes = [path.lstat().st_size for path in _below(folder)]
+    sizes = [folder.joinpath(*parts).lstat().st_size for parts in _below(folder)]
     return len(sizes), sum(sizes)
 
 
@@ -206,11 +208,14 @@ def lock_holder(lock: Path) -> str:
     return "another session"
 
 
-def _below(folder: Path) -> Iterator[Path]:
-    """All files and links. A link to a folder counts as a link and is not followed."""
+def _below(folder: Path, skip: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """All files and links, by the parts of their names. A link to a folder counts as a link and is not
+    followed."""
     for base, folders, names in os.walk(folder):
-        yield from (Path(base, name) for name in names)
-        yield from (path for path in (Path(base, name) for name in folders) if path.is_symlink())
+        folders[:] = [name for name in folders if name not in skip]
+        links = [name for name in folders if Path(base, name).is_symlink()]
+        above = Path(base).relative_to(folder).parts
+        yield from ((*above, name) for name in [*names, *links] if name not in skip)
 
 
 def write_json(path: Path, value: object) -> None:

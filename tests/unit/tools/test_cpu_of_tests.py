@@ -1,7 +1,8 @@
-"""tools.cpu_of_tests: what tests and their processes use is theirs."""
+"""tools.cpu_of_tests: what tests and their processes use is theirs; and what they need not use."""
 
 from __future__ import annotations
 
+import gc
 import re
 from pathlib import Path
 
@@ -54,3 +55,8 @@ def test_a_test_has_the_time_of_its_fixtures_and_processes(
     assert min(result["test_of_a_fixture"], result["test_of_a_process"]) >= 0.4
     assert max(result["test_idle"], result["test_of_the_shared_fixture"]) < 0.4
     assert result.pop("test_burns.py") == pytest.approx(sum(result.values()), abs=0.3)
+
+
+def test_no_search_for_garbage_looks_at_the_collected_tests(request: pytest.FixtureRequest) -> None:
+    assert gc.isenabled()
+    assert all(seen is not request.node for seen in gc.get_objects())
