@@ -94,7 +94,7 @@ def test_no_test_looks_for_a_program_in_another_way_and_each_of_the_table_has_a_
     """A program that a test takes from PATH itself would be skipped without being in the table."""
     asks = re.compile(r'optional\.(?:needs|path|program|module)\(\s*"([\w-]+)')
     used, others = set(), []
-    folders = (ROOT / "tests", ROOT / "contrib", ROOT / "src/benchgate/features")
+    folders = (ROOT / "tests", ROOT / "contrib", *ROOT.glob("src/benchgate/features/*/tests"))
     for file in sorted(file for folder in folders for file in folder.rglob("*.py")):
         text = file.read_text(encoding="utf-8")
         used |= set(asks.findall(text))
