@@ -122,7 +122,7 @@ class SessionSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Maker:
+class RunMaker:
     """Makes the runs of a session elsewhere, if the session has a value for an option."""
 
     option: str
@@ -158,7 +158,7 @@ class Feature:
     value. It takes the session's folder, which is sealed, its Options and its TrustedPrograms, and gives a
     sentence for the user. It does not fail, because no verdict depends on it."""
     sessions: tuple[SessionSource, ...] = ()
-    maker: Maker | None = None
+    maker: RunMaker | None = None
     values: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     """For the reference: by the fixture, the place of the class of its value, and of classes in that."""
     files: tuple[str, ...] = ()
@@ -201,7 +201,7 @@ def values_of_options(given: Mapping[str, object]) -> dict[str, object]:
     return result
 
 
-def maker_of(values: Mapping[str, object]) -> Maker | None:
+def maker_of(values: Mapping[str, object]) -> RunMaker | None:
     """Who makes the runs of a session with these values of features' options; None: this machine."""
     makers = (feature.maker for feature in features().values() if feature.maker)
     return next((one for one in makers if values.get(one.option)), None)

@@ -20,7 +20,7 @@ from benchgate.base.snapshots import ALWAYS_WARM, StartKind
 from benchgate.base.system.machines import IDEAL
 from benchgate.base.system.systems import MAX_CPUS
 from benchgate.base.void_rule import MOST_RUNS
-from benchgate.hooks import Maker, Option
+from benchgate.hooks import Option, RunMaker
 from benchgate.plan import catalog
 from benchgate.plan.option_table import TABLE
 
@@ -79,7 +79,7 @@ class Options:
     """The values of the options that features add (hooks.py), by `Option.field`."""
 
     @property
-    def maker(self) -> Maker | None:
+    def maker(self) -> RunMaker | None:
         """Who makes the runs; None: this machine."""
         return hooks.maker_of(self.of_features)
 

@@ -1,4 +1,4 @@
-"""Runs attempts, on this machine (`LocalRunner`) or elsewhere (hooks.Maker).
+"""Runs attempts, on this machine (`LocalRunner`) or elsewhere (hooks.RunMaker).
 
 A `Runner` takes jobs and gives their RawRuns, with all files in the folders of their requests.
 `execute_ahead` also announces jobs before they are executed. Fails like run/attempt.py and run/parallel.py.

@@ -1,7 +1,7 @@
 """Chooses who carries out attempts: a session that is resumed, then this machine or a feature's maker.
 
 Takes the options; gives a `Runner` or a `MeasuringHost`. Fails with EvidenceError for a folder that cannot be
-resumed, and as the maker does (hooks.Maker), of which a session without one imports nothing.
+resumed, and as the maker does (hooks.RunMaker), of which a session without one imports nothing.
 """
 
 from __future__ import annotations

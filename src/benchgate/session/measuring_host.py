@@ -1,4 +1,4 @@
-"""The host on which a session measures wall time: this machine, or that of a maker (hooks.Maker).
+"""The host on which a session measures wall time: this machine, or that of a maker (hooks.RunMaker).
 
 A `MeasuringHost` says which CPUs it has, holds the measuring lock, and measures what figures are compared
 with. Fails with LockError if somebody else measures there, and with HostError if its probe guests do not run.

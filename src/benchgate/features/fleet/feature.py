@@ -3,7 +3,7 @@
 Data only (hooks.py): does not fail.
 """
 
-from benchgate.hooks import Command, Feature, Maker, Option
+from benchgate.hooks import Command, Feature, Option, RunMaker
 
 HERE = "benchgate.features.fleet"
 FEATURE = Feature(
@@ -33,7 +33,7 @@ FEATURE = Feature(
         ),
     ),
     read_options=f"{HERE}.option:read",
-    maker=Maker(
+    maker=RunMaker(
         "fleet",
         "make the runs on the workers of this scheduler, as for pytest",
         who="workers of a fleet",

@@ -1,4 +1,4 @@
-"""A fleet as the maker of a session's runs (hooks.Maker).
+"""A fleet as the maker of a session's runs (hooks.RunMaker).
 
 Takes the options; gives a `Runner`, or a worker as the host of wall time. Fails with UsageError for an
 address that may not be used, and with FleetError if the optional packages are missing or no scheduler

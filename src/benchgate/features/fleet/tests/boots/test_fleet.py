@@ -12,9 +12,9 @@ import pytest
 from benchgate.features.fleet import doubles
 from benchgate.features.fleet.tests import fleetkit
 from benchgate.features.fleet.tests.fleetkit import assert_verified, assert_whole
+from benchgate.features.fleet.tests.twosessions import WHO, differences
 from benchgate.run import forked
 from tests.machines import PATIENCE_S, wait_until
-from tests.twosessions import WHO, differences
 
 
 @pytest.mark.long

@@ -1,4 +1,4 @@
-"""tests/twosessions.py finds a file that differs, and passes over what may differ."""
+"""`twosessions` finds a file that differs, and passes over what may differ."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.twosessions import differences
+from benchgate.features.fleet.tests.twosessions import differences
 
 RUN = "runs/0001-x-smp1"
 
