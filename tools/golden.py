@@ -13,9 +13,10 @@ import os
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 from benchgate import cli
 
@@ -52,24 +53,13 @@ def commands(folder: Path) -> list[str]:
 def said(command: str, folder: Path) -> str:
     """What a command prints of a session. Its status is the verdict's, and in the text."""
     text = io.StringIO()
-    with _at(folder.parent), contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
+    with contextlib.ExitStack() as stack:  # no path of the place and no width of the terminal is in a text
+        stack.enter_context(contextlib.chdir(folder.parent))
+        stack.enter_context(mock.patch.dict(os.environ, COLUMNS="100"))
+        stack.enter_context(contextlib.redirect_stdout(text))
+        stack.enter_context(contextlib.redirect_stderr(text))
         cli.main([command, folder.name])
     return text.getvalue().replace(f"{folder.parent}/", "")
-
-
-@contextlib.contextmanager
-def _at(folder: Path) -> Iterator[None]:
-    """No path of the place and no width of the terminal is in a text."""
-    before, width = Path.cwd(), os.environ.get("COLUMNS")
-    os.environ["COLUMNS"] = "100"
-    os.chdir(folder)
-    try:
-        yield
-    finally:
-        os.chdir(before)
-        os.environ.pop("COLUMNS")
-        if width is not None:
-            os.environ["COLUMNS"] = width
 
 
 def pack(folder: Path) -> None:

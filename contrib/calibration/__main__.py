@@ -8,13 +8,11 @@ file that contradicts itself, for a place that cannot be written and for a host 
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchgate.base.errors import BenchgateError
-from benchgate.base.text import visible_lines
+from benchgate import cli
 from benchgate.commands.shared import say
 from contrib.calibration import calibration
 
@@ -34,15 +32,7 @@ def main(given: Sequence[str] | None = None) -> int:
     check.add_argument("curve", type=Path, metavar="CSV", help="the CSV file that `measure` wrote")
     check.set_defaults(command=_check)
     words = parser.parse_args(given)
-    try:
-        return int(words.command(words))
-    except BenchgateError as error:
-        print(f"{PROG}: {visible_lines(str(error))}", file=sys.stderr)
-        return 4
-    except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would be a traceback
-        print(f"{PROG}: interrupted", file=sys.stderr)
-        return 130
+    return cli.status_of(PROG, lambda: int(words.command(words)))
 
 
 def _measure(words: argparse.Namespace) -> int:

@@ -49,16 +49,25 @@ def _told(output: standard_streams.OutputState, status: int) -> int:
 
 def _status(given: Sequence[str]) -> int:
     given, after = _split(given)
-    try:
+
+    def run() -> int:
         words = _parser(next(iter(given), "")).parse_args(given, argparse.Namespace(after=after))
         command: Command = words.command
         return command(words)
+
+    return status_of("benchgate", run)
+
+
+def status_of(program: str, run: Callable[[], int]) -> int:
+    """The status of what a program does. A user's mistake and an interrupt are a sentence, no traceback."""
+    try:
+        return run()
     except BenchgateError as error:
-        print(f"benchgate: {visible_lines(str(error))}", file=sys.stderr)
+        print(f"{program}: {visible_lines(str(error))}", file=sys.stderr)
         return NeedsFilesError.status if isinstance(error, NeedsFilesError) else 4
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would be a traceback
-        print("benchgate: interrupted", file=sys.stderr)
+        print(f"{program}: interrupted", file=sys.stderr)
         return 130
 
 

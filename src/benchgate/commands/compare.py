@@ -6,10 +6,11 @@ Takes two sides; prints a table. The exit status is 0, with --fail-on that of se
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from benchgate import hooks
-from benchgate.commands.shared import real
+from benchgate.commands.shared import declare_sources, real
 
 if TYPE_CHECKING:
     from benchgate.evidence.figures_file import ComparisonSide
@@ -28,22 +29,19 @@ def declare(parser: argparse.ArgumentParser) -> None:
     about += "could not be decided"
     ratio = real(1, 1000, "a ratio from 1 to 1000, such as 1.02")
     parser.add_argument("--fail-on", type=ratio, default=None, metavar="RATIO", help=about)
-    for sessions in hooks.sessions():
-        sessions.module().declare(parser)
+    declare_sources(parser)
 
 
 def run(words: argparse.Namespace) -> int:
     from benchgate.session.comparing import comparison
 
-    def read(word: str) -> ComparisonSide:
-        return _read(word, words)
-
+    read = partial(_read, words)
     report = comparison.compare(words.a, words.b, words.metric, fail_on=words.fail_on, read=read)
     print(report.text)
     return report.status
 
 
-def _read(word: str, words: argparse.Namespace) -> ComparisonSide:
+def _read(words: argparse.Namespace, word: str) -> ComparisonSide:
     from benchgate.evidence import figures_file
 
     _, colon, wanted = word.partition(":")

@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 
 from benchgate import hooks
-from benchgate.commands.shared import declare_trusted, trusted
+from benchgate.commands.shared import declare_sources, declare_trusted, trusted
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -21,8 +21,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     about = "the file to write (default: report-SESSION.html in this folder)"
     parser.add_argument("--out", metavar="FILE", help=about)
     declare_trusted(parser)
-    for sessions in hooks.sessions():
-        sessions.module().declare(parser)
+    declare_sources(parser)
 
 
 def run(words: argparse.Namespace) -> int:

@@ -68,10 +68,17 @@ def declare_tests(parser: argparse.ArgumentParser) -> None:
 def declare_makers(parser: argparse.ArgumentParser) -> None:
     """The options of those who make runs elsewhere."""
     for feature in hooks.features().values():
-        for option in feature.options if feature.maker else ():
-            is_first = feature.maker is not None and option.name == feature.maker.option
-            about = feature.maker.about if feature.maker and is_first else "as for pytest"
+        if (maker := feature.maker) is None:
+            continue
+        for option in feature.options:
+            about = maker.about if option.name == maker.option else "as for pytest"
             parser.add_argument(option.flag, metavar=option.metavar, help=about)
+
+
+def declare_sources(parser: argparse.ArgumentParser) -> None:
+    """The words that sessions which are no folders need."""
+    for sessions in hooks.sessions():
+        sessions.module().declare(parser)
 
 
 def options_of_features(words: argparse.Namespace) -> dict[str, object]:

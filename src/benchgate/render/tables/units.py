@@ -16,8 +16,6 @@ from benchgate.base.text import counted, with_interval
 from benchgate.base.workload.metrics import OF_THREADS, SHARE, time_size
 from benchgate.render.figures import ArmFigures, ArmSeries, Speedup
 
-_COMPACT = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k"))
-
 
 def shown(value: float, unit: str) -> str:
     """`637.7 ms`, `1,639 cycles`, `0.9312`, `56.09%`."""
@@ -150,14 +148,6 @@ def figure(verdict: Verdict) -> str:
     if verdict.figure is None:
         return "-"
     return f"{verdict.figure:.2f}x" if unit_of(verdict) == "x" else shown(verdict.figure, unit_of(verdict))
-
-
-def compact(value: float, unit: str) -> str:
-    """`1.949G`, `637.7 ms`: for a narrow cell, a time with its unit and a count without."""
-    if unit == "ns" or value < _COMPACT[-1][0]:
-        return shown(value, unit)
-    size, name = next(one for one in _COMPACT if value >= one[0])
-    return f"{_four(value / size)}{name}"
 
 
 def _number(value: float) -> str:

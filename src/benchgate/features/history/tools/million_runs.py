@@ -12,7 +12,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,25 +22,18 @@ from sqlalchemy import Select, func, select, text
 from benchgate.base.errors import BenchgateError
 from benchgate.features.history import reader, store, writer
 from benchgate.features.history.course import course_of
-from benchgate.features.history.entry import CourseSeries, Entry
+from benchgate.features.history.entry import Entry
 from benchgate.features.history.store import RUNS, SERIES, SESSIONS, Place
+from benchgate.features.history.tests import entries
 
 FIRST = datetime(2020, 1, 1, tzinfo=UTC)
 TIMES = 21
-_ONE = CourseSeries(
+_ONE = replace(
+    entries.SERIES,
     row="row0-linux",
     cell="row0-linux-smp2",
-    system="linux",
     workload="row0",
     params="hi=3000000;split=cost;wait=join",
-    mode="process",
-    cpus=2,
-    lane="tcg",
-    placement="physical",
-    machine="cpu_model Example",
-    metric="work",
-    better="less",
-    unit="ns",
 )
 
 
@@ -74,25 +67,18 @@ def _entries(sessions: int, rows: int, runs: int) -> Iterator[Entry]:
     ]
     for number in range(sessions):
         started = FIRST + timedelta(hours=number)
-        yield Entry(
+        yield replace(
+            entries.entry(number, {one: _samples(number, n, runs) for n, one in enumerate(series)}),
             session=f"{started:%Y%m%dT%H%M%SZ}-{number:06x}",
             manifest=hashlib.sha256(f"{number}".encode()).hexdigest(),
             started=f"{started:%Y-%m-%dT%H:%M:%SZ}",
             commit=hashlib.sha1(f"{number}".encode(), usedforsecurity=False).hexdigest(),
-            changes="",
-            version="0.1.0",
-            verified=True,
-            note="",
-            samples={course_series: _samples(number, n, runs) for n, course_series in enumerate(series)},
-            guests=dict.fromkeys(series, "ab" * 32),
         )
 
 
-def _samples(session: int, row: int, runs: int) -> Mapping[int, float]:
+def _samples(session: int, row: int, runs: int) -> Sequence[float]:
     """Different, and the same in each run of this program."""
-    return {
-        run: 1e9 + (session * 7919 + row * 104729 + run * 1299709) % 1_000_003 for run in range(1, runs + 1)
-    }
+    return [1e9 + (session * 7919 + row * 104729 + run * 1299709) % 1_000_003 for run in range(1, runs + 1)]
 
 
 def answers(where: Place) -> tuple[list[str], bool]:
