@@ -6,10 +6,13 @@
 #include "journal.h"
 #include "outer.h"
 
+#include <setjmp.h>
 #include <stdlib.h>
 
 static uint64_t counters[LOCKSTEP_MAX];
 static int condition; // on which the second vCPU halts
+static jmp_buf its_turn;
+static unsigned told; // halts
 
 static void init(void) {
     struct clock_options options = {.rules = {.count = 2, .quantum = 1000, .fine = 100, .rush = 1}};
@@ -86,6 +89,41 @@ bool halts_before_its_job(void) {
     return clock_machine.vcpu[1].state == LOCKSTEP_HALT && clock_vcpus[1].errand == CLOCK_ERRAND_DUE;
 }
 
+static void reaches_its_limit(void) {
+    clock_self = 0;
+    if (!setjmp(its_turn))
+        clock_limit_reached(0, NULL);
+    clock_self = -1;
+}
+
+// Whether the guest has begun when one of the two vCPUs has come to its begin, and when both have.
+void begins(bool halt_first, unsigned *one, unsigned *both) {
+    init();
+    clock_guest_started = false;
+    looks_for_jobs();
+    (halt_first ? waits : reaches_its_limit)();
+    *one = clock_guest_started;
+    (halt_first ? reaches_its_limit : waits)();
+    *both = clock_guest_started;
+}
+
+// How many halts are told after the guest's window, of a vCPU that QEMU wakes once more and that executes `more`.
+unsigned told_at_the_end(unsigned more) {
+    init();
+    clock_guest_started = true;
+    looks_for_jobs();
+    waits();
+    clock_machine.closed = 1;
+    lockstep_main_blocks(&clock_machine);
+    clock_signal(&condition, true);
+    lockstep_main_works(&clock_machine);
+    counters[1] += more;
+    told = 0;
+    clock_machine.vcpu[1].state = LOCKSTEP_RUN;
+    waits();
+    return told;
+}
+
 // ---- what these files need of the others
 
 uint64_t counter_read(unsigned c) {
@@ -122,13 +160,22 @@ IGNORED(activity_runs, unsigned c, uint64_t from, uint64_t to, uint64_t worked)
 IGNORED(activity_slept, unsigned c, uint64_t from, uint64_t to, int waker)
 IGNORED(activity_window, bool open, uint64_t time)
 IGNORED(carrier_release, unsigned c)
-IGNORED(carrier_wait, unsigned c)
 IGNORED(carrier_wake, void)
 IGNORED(clock_beat, void)
 IGNORED(outer_halts, unsigned c)
 IGNORED(outer_interrupted, unsigned c, int sender, uint64_t now)
 IGNORED(outer_opens, bool open)
-IGNORED(outer_halted, unsigned vcpu, bool halted, uint64_t time)
+
+void outer_halted(unsigned vcpu, bool halted, uint64_t time) {
+    (void)vcpu, (void)time;
+    told += halted;
+}
+
+void carrier_wait(unsigned c) {
+    (void)c;
+    clock_unlock();
+    longjmp(its_turn, 1);
+}
 
 size_t journal_line(const char *format, ...) {
     (void)format;

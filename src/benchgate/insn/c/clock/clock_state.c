@@ -65,11 +65,19 @@ bool clock_started(void) {
     return clock_guest_started;
 }
 
-// Before the guest begins, and at its end, QEMU itself stops its vCPUs, and wakes them as often as the host likes. It
-// also waits for them while the guest runs, and then it is the guest that halts them.
+// Before the guest begins, and at its end, QEMU itself stops its vCPUs, and wakes them as often as the host likes: until
+// one of them executes something, that is not the guest's. QEMU also waits for them while the guest runs, and then
+// it is the guest that halts them.
 static bool is_guests(void) {
-    bool ends = clock_machine.main == LOCKSTEP_MAIN_NONE && !clock_machine.window && clock_machine.closed;
-    return clock_guest_started && !ends;
+    static uint64_t stopped_at = UINT64_MAX;
+    uint64_t executed = 0;
+    if (!clock_guest_started)
+        return false;
+    for (unsigned c = 0; c < clock_machine.count; c++)
+        executed += clock_executed(c);
+    if (clock_machine.main == LOCKSTEP_MAIN_NONE && !clock_machine.window && clock_machine.closed)
+        stopped_at = executed;
+    return executed != stopped_at;
 }
 
 void clock_tell_halt(unsigned c) {

@@ -14,9 +14,22 @@ void clock_adopt(unsigned c) {
     clock_unlock();
 }
 
-static void start(void) {
+// The guest begins when each vCPU has its first instruction before it or has halted, however the host orders their
+// threads. So what is recorded of the begin repeats.
+static void begin_together(void) {
+    bool any = false;
+    if (clock_guest_started)
+        return;
+    for (unsigned c = 0; c < clock_machine.count; c++) {
+        if (clock_machine.vcpu[c].state == LOCKSTEP_ABSENT || clock_machine.vcpu[c].state == LOCKSTEP_RUN)
+            return;
+        any |= clock_machine.vcpu[c].state == LOCKSTEP_READY;
+    }
+    if (!any)
+        return;
     clock_guest_begins();
     clock_wake_main(); // the main loop may still be in a sleep on host time
+    clock_give_grants();
 }
 
 // The vCPU reached guest code during an errand: a thread outside the guest (a device's own) woke it
@@ -121,13 +134,12 @@ void clock_limit_reached(unsigned c, void *unused) {
     (void)unused;
     outer_turn(c);
     clock_lock();
-    if (!clock_guest_started)
-        start();
     if (clock_vcpus[c].errand == CLOCK_ERRAND_ACTIVE && end_errand(c)) {
         clock_unlock();
         return;
     }
     arrive(c, 0);
+    begin_together();
     clock_await_grant(c);
     clock_take_grant(c);
     clock_unlock();
@@ -169,6 +181,7 @@ void clock_wait_begin(void *condition) {
         lockstep_halt(&clock_machine, c, clock_vcpus[c].time);
         clock_tell_halt(c);
         outer_halts(c);
+        begin_together();
     }
     clock_vcpus[c].pending = false;
     clock_unlock();

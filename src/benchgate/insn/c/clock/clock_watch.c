@@ -238,6 +238,7 @@ static void report_activity(void) {
 // threads before the guest started, and on QEMU's background threads.
 void clock_report(void) {
     clock_lock();
+    clock_guest_started = false; // a vCPU that QEMU has woken may still halt, beside this thread
     for (unsigned c = 0; c < clock_machine.count; c++)
         report_vcpu(c);
     outer_report(latest_time());

@@ -1,5 +1,5 @@
 """Jobs that QEMU gives to halted vCPUs, one after another without an end: they never keep the machine from
-its turns, and none is forgotten."""
+its turns, and none is forgotten. A guest begins and ends alike, in whatever order the host runs threads."""
 
 from __future__ import annotations
 
@@ -64,3 +64,30 @@ def test_a_vcpu_halts_before_its_jobs_are_done(tmp_path: Path) -> None:
     halts, broken = library(tmp_path), library(tmp_path / "broken", *HALTS)
     assert halts.halts_before_its_job() & 1
     assert not broken.halts_before_its_job() & 1
+
+
+def begins(made: ctypes.CDLL, halt_first: bool) -> tuple[int, int]:
+    one, both = ctypes.c_uint(), ctypes.c_uint()
+    made.begins(halt_first, ctypes.byref(one), ctypes.byref(both))
+    return one.value, both.value
+
+
+@pytest.mark.parametrize("halt_first", [True, False])
+def test_a_guest_begins_when_all_its_cpus_have_come(tmp_path: Path, halt_first: bool) -> None:
+    assert begins(library(tmp_path), halt_first) == (0, 1)
+
+
+def test_a_guest_that_begins_with_its_first_cpu_is_caught(tmp_path: Path) -> None:
+    made = library(tmp_path, "clock_vcpu.c", " || clock_machine.vcpu[c].state == LOCKSTEP_RUN)", ")")
+    assert begins(made, False) != (0, 1)
+
+
+def test_a_halt_in_which_qemu_ends_is_not_the_guests(tmp_path: Path) -> None:
+    made = library(tmp_path)
+    assert made.told_at_the_end(0) == 0
+    assert made.told_at_the_end(7) == 1
+
+
+def test_a_clock_that_tells_a_halt_of_qemus_is_caught(tmp_path: Path) -> None:
+    made = library(tmp_path, "clock_state.c", "return executed != stopped_at;", "return true;")
+    assert made.told_at_the_end(0) == 1
