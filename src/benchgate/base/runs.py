@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 from benchgate.base.cells import Cell, Lane, Placement, Window
 from benchgate.base.exploration import Exploration
 from benchgate.base.jsonfields import Between, PlainWord, Presence, Seconds
+from benchgate.base.snapshots import DISK
 from benchgate.base.statistics.histogram import Histogram, merged
 from benchgate.base.statistics.stats import Interval
 from benchgate.base.system.machines import MemoryRange
@@ -81,9 +82,12 @@ class Image:
     def files(self) -> Mapping[str, Path]:
         """The files that a boot reads, under the names of their digests."""
         named = {"kernel": self.kernel, "initrd": self.initrd, "program": self.program, "start": self.start}
-        disks = {f"disk{number}": path for number, path in enumerate(self.disks)}
-        every = {**named, "firmware": self.firmware, **disks}
+        every = {**named, "firmware": self.firmware, **self.disk_files}
         return {name: path for name, path in every.items() if path is not None}
+
+    @property
+    def disk_files(self) -> Mapping[str, Path]:
+        return {f"{DISK}{number}": path for number, path in enumerate(self.disks)}
 
     @property
     def brought(self) -> Path | None:

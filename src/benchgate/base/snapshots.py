@@ -19,9 +19,9 @@ from benchgate.base.jsonfields import Between, Presence, as_json, read, without_
 SCHEMA = 1
 FILE = "start.json"
 """The record's name, in the folder of the snapshot and of each run from it."""
-RAM, STATE, CONSOLE, CACHES = "ram", "state", "serial.log", "caches"
+RAM, STATE, CONSOLE, CACHES, DISK = "ram", "state", "serial.log", "caches", "disk"
 """The guest's memory, a file for each node; its CPUs and devices, as QEMU saves them; what it had printed;
-what was in the caches of its machine."""
+what was in the caches of its machine; what its disks had, a file for each."""
 WORDS = "words"
 """The words of a run's kernel command line, in the run's folder."""
 _RECORD_BYTES = 1 << 16
@@ -34,6 +34,8 @@ class SnapshotWords:
 
     memory: str
     """How QEMU maps each file of the guest's memory."""
+    disk: str
+    """Whether QEMU writes to the file of a disk."""
     content: str
     """What fw_cfg has of the things that come after the start, before their path."""
     more: tuple[str, ...]
@@ -42,9 +44,9 @@ class SnapshotWords:
     """The plugin's options that the other one does not have, or with another value."""
 
 
-SAVED = SnapshotWords("share=on", "string=later", (), ("seed",))
+SAVED = SnapshotWords("share=on", "snapshot=off", "string=later", (), ("seed",))
 STARTED = SnapshotWords(
-    "share=off,readonly=on,rom=off", "file=", ("-incoming", "defer"), ("seed", "start", "explore")
+    "share=off,readonly=on,rom=off", "snapshot=on", "file=", ("-incoming", "defer"), ("seed", "start", "explore")
 )
 
 
@@ -87,7 +89,7 @@ class SnapshotRecord:
     boot: Annotated[int, Between(0)]
     """The seed of the instruction clock with which it booted."""
     digests: Mapping[str, str]
-    """The digests of its files: memory and caches by `pages_digest`."""
+    """The digests of its files: memory, caches and disks by `pages_digest`."""
     inputs: Mapping[str, str]
     """Everything on which the content depends: digests of files, and the words of QEMU's command line."""
     unstarted: Annotated[tuple[Annotated[int, Between(0, 255)], ...], Presence.LATER] = ()

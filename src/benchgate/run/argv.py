@@ -139,7 +139,7 @@ def guest_spec(planned: PlannedCell, image: Image, vm: VmConfig, boot: BootOptio
         append=system.boot.append if system.boot.takes_words else _append(planned, image, boot),
         extra=(
             *_start_options(system, topology, image, boot),
-            *_boot_media(system, image),
+            *_boot_media(system, image, boot),
             *network_options(system.ports, boot.ports, system.qemu.network),
             *_with_files(topology.arguments, boot),
             *system.qemu.arguments,
@@ -250,11 +250,13 @@ def _memory_file(name: str, place: int, boot: BootOptions) -> str:
     return f"{path},{_own_words(boot).memory}"
 
 
-def _boot_media(system: System, image: Image) -> tuple[str, ...]:
-    """QEMU's options for the firmware and the disks."""
+def _boot_media(system: System, image: Image, boot: BootOptions) -> tuple[str, ...]:
+    """QEMU's options for the firmware and the disks: those of a snapshot are in its folder."""
     firmware = NO_FIRMWARE if system.boot.firmware == NO_FIRMWARE else image.firmware
     bios = () if firmware is None else ("-bios", str(firmware))
-    return bios + disk_options(system.boot.disks, image.disks)
+    files = image.disk_files
+    images = files if boot.kept is None else {name: boot.kept / name for name in files}
+    return bios + disk_options(system.boot.disks, list(images.values()), _own_words(boot).disk)
 
 
 def _append(planned: PlannedCell, image: Image, boot: BootOptions) -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 from benchgate.base.conversation import Conversation
 from benchgate.base.errors import BootError
 from benchgate.base.files import file_digest, pages_digest
-from benchgate.base.snapshots import CACHES, CONSOLE, RAM, STATE, GuestSnapshot, SnapshotRecord, keep_pages
+from benchgate.base.snapshots import CACHES, CONSOLE, DISK, RAM, STATE, GuestSnapshot, SnapshotRecord, keep_pages
 from benchgate.base.system.script import Script
 from benchgate.base.text import one_line
 from benchgate.insn.talk import EndOfTalk, GuestStop, StopKind, Talk, TypingPace
@@ -66,7 +66,7 @@ class SavedGuest:
     talk: Talk
     qmp: Qmp
     work: Path
-    """The folder in which QEMU keeps its memory, and the clock the state of the caches."""
+    """The folder in which QEMU keeps its memory and its disks, and the clock the state of the caches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def take(guest: SavedGuest, folder: Path, boot: BootToSave) -> SnapshotRecord:
     qmp.execute("migrate", {"uri": f"file:{folder / STATE}"}, seconds=_SECONDS)
     _await(qmp, "saved")
     (folder / CONSOLE).write_bytes(printed)
-    large = sorted(guest.work.glob(f"{RAM}*")) + sorted(guest.work.glob(CACHES))
+    large = [path for kind in (f"{RAM}*", CACHES, f"{DISK}[0-9]*") for path in sorted(guest.work.glob(kind))]
     for path in large:
         keep_pages(path, folder / path.name)
     digests = {path.name: pages_digest(folder / path.name) for path in large}

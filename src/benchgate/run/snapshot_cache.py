@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchgate.base.errors import EvidenceError, HostError
 from benchgate.base.runs import BootSpec
-from benchgate.base.snapshots import RAM, SCHEMA, GuestSnapshot, read_record
+from benchgate.base.snapshots import DISK, RAM, SCHEMA, GuestSnapshot, keep_pages, read_record
 from benchgate.base.system.qemu import comma_safe
 from benchgate.base.system.script import Script
 from benchgate.build import cache
@@ -111,6 +111,9 @@ def _make(files: Path, boot: BootToKeep, inputs: Mapping[str, str]) -> None:
     spec = boot.spec(mark, work)
     saved = snapshot.BootToSave(boot.script, spec.deadlines.boot_s, boot.boot, inputs)
     typing = snapshot.typing_pace(boot.script)
+    for name, path in spec.uses.files.items() if spec.uses else ():
+        if name.startswith(DISK):
+            keep_pages(path, work / name)  # the guest writes to it
     with started(spec, work, mark=mark, limits=ConsoleLimits(), typing=typing) as guest:
         guest.prepare()
         _require_space(work)

@@ -31,6 +31,7 @@ from benchgate.base.exploration import Strategy
 from benchgate.base.files import write_json
 from benchgate.base.process import Child, reap_adopted
 from benchgate.base.runs import BootSpec
+from benchgate.base.snapshots import DISK
 from benchgate.base.system.qemu import QMP_DESCRIPTOR
 from benchgate.build import cache
 from benchgate.insn.talk import TALK_DESCRIPTOR
@@ -110,7 +111,8 @@ def key_of(spec: BootSpec, folder: Path, mark: str) -> str:
     boot = spec.start.record
     same = {name: text for name, text in boot.inputs.items() if name not in ("boot", "words")}
     parts += [f"{name} {text}" for name, text in sorted(same.items())]
-    parts += [boot.digest if _is_restored(spec) else ""]
+    has_disks = any(name.startswith(DISK) for name in boot.digests)  # they are open before the fork
+    parts += [boot.digest if _is_restored(spec) or has_disks else ""]
     if observed := plugin_option(spec, _OBSERVED):
         parts.append(Path(observed).read_text(encoding="ascii"))
     text = "\0".join(parts).replace(str(folder), "{run}").replace(mark, "{mark}")

@@ -196,11 +196,14 @@ _BUS = {Interface.CDROM: Interface.IDE}
 """Interfaces that take their numbers from the same bus as another one."""
 
 
-def disk_options(disks: Sequence[Disk], images: Sequence[Path]) -> tuple[str, ...]:
-    """QEMU's options for the disks, which are numbered per interface. `images` has the file of each."""
+def disk_options(
+    disks: Sequence[Disk], images: Sequence[Path], sharing: str = "snapshot=on"
+) -> tuple[str, ...]:
+    """QEMU's options for the disks, which are numbered per interface. `images` has the file of each, and
+    `sharing` says whether the guest writes to it."""
     argv: list[str] = []
     for number, (disk, image) in enumerate(zip(disks, images, strict=True)):
-        content = f"file={comma_safe(str(image))},format={disk.format},snapshot=on"
+        content = f"file={comma_safe(str(image))},format={disk.format},{sharing}"
         argv += _attached(disks, number, content)
     return tuple(argv)
 

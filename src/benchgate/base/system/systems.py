@@ -29,7 +29,7 @@ from benchgate.base.system.boots import (
 )
 from benchgate.base.system.machines import AnyMachine, Machine, off_machine, on_machine
 from benchgate.base.system.observe import ObserveDefinition
-from benchgate.base.system.qemu import Port
+from benchgate.base.system.qemu import Interface, Port
 from benchgate.base.system.results import ResultDefinition, ResultFormat
 from benchgate.base.system.script import Script
 from benchgate.base.text import one_line, suggestion
@@ -269,9 +269,12 @@ class System:
         if self.boot.tuning:
             return self.boot.tuning
         own = sorted(_NOT_SAVED.intersection(self.qemu.arguments))
-        if self.boot.disks or self.ports or own:
-            what = f"disks and no network, and `qemu.arguments` has {own[0]}" if own else "network"
-            return f"a snapshot has no {'disks' if self.boot.disks else what}"
+        if self.ports or own:
+            what = f"what `qemu.arguments` has with {own[0]}" if own else "network"
+            return f"a snapshot has no {what}"
+        unkept = [disk for disk in self.boot.disks if disk.format != "raw" or disk.interface is Interface.NVME]
+        if unkept:
+            return f"a snapshot has raw disks only, and QEMU saves no nvme; {unkept[0].image} is another one"
         if self.qemu.memory and not _SIZE.fullmatch(self.qemu.memory):
             return f"its `qemu.memory` is `{one_line(self.qemu.memory, 40)}`, not a size such as 256M"
         return ""

@@ -136,7 +136,8 @@ _ACCELERATORS = {Lane.INSN: _TCG, Lane.TCG: _TCG, Lane.KVM: "kvm"}
 _FLAGS = ("-nodefaults", "-no-user-config", "-no-reboot", "-S", "-no-acpi", "-no-hpet")
 _REQUIRED = ("-nodefaults", "-no-user-config", "-S", "-display", "-name")
 _WHY: Mapping[str, str] = {
-    "-drive": "a worker opens raw images only: another format may name further files of the worker",
+    "-drive": "a worker opens raw images only: another format may name further files of the worker; nor does "
+    "it make snapshots of disks, so a guest with disks starts cold there",
     "-netdev": "a worker opens no port to a guest: run a system with `ports` here, without --fleet",
     "-semihosting-config": "semihosting gives the guest the worker's files: run this system here",
     "-semihosting": "semihosting gives the guest the worker's files: run this system here",
