@@ -73,7 +73,9 @@ def talker(folder: Path, guest: Architecture = X86_64, *, cpus: int = 0) -> Path
 def _talker(guest: Architecture, cpus: int) -> bytes:
     """Built once for all tests of a process, which want it in a folder of their own."""
     port = _PORTS[guest]
-    common = (_TALKER / f"{name}.c" for name in ("talker", "shell", "primes", "lies", "input", "idle"))
+    common = (
+        _TALKER / f"{name}.c" for name in ("talker", "shell", "primes", "lies", "input", "idle", "disk")
+    )
     fixed = (f"-DFIXED_CPUS={cpus}",) if cpus else ()
     words = (*fixed, f"-I{GUEST}", f"-Wl,-T,{port.script}", *map(str, (*port.sources, *common)))
     with tempfile.TemporaryDirectory() as folder:

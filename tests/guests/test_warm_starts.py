@@ -35,6 +35,7 @@ from benchgate.plan.workloadfile import fill
 from benchgate.run import argv, attempt, guest, snapshot
 from benchgate.run.argv import BootOptions
 from benchgate.run.console import ConsoleLimits
+from benchgate.run.forked import FILE as FORK
 from benchgate.run.guest import RunningGuest
 from benchgate.run.qmp import QmpError
 from benchgate.run.record import clock_log
@@ -369,6 +370,30 @@ def test_a_kernel_starts_at_its_prompt(tmp_path: Path, machine: str) -> None:
         times = [total.time for total in read_log(clock_log(run)).totals]
         said[start] = [(one["text"], one["at"]) for one in typed], (run / "serial.log").read_bytes(), times
     assert said[StartKind.WARM] == said[StartKind.COLD]
+
+
+@pytest.mark.parametrize("start", ["cold", "warm", "fork"])
+def test_a_disk_has_what_the_booted_guest_wrote(tmp_path: Path, start: str) -> None:
+    """Once at its boot, and then by each run for itself: nothing of one run is there in the next."""
+    prompt_files(tmp_path)
+    system = (tmp_path / "printed.yaml").read_text().replace("q35,sata=off,smbus=off", "pc")
+    disk = "append: disk=counts, disks: [{image: disk.img, interface: ide}]}"
+    (tmp_path / "printed.yaml").write_text(system.replace("}\nqemu", f", {disk}\nqemu"))
+    (tmp_path / "disk.img").write_bytes((7).to_bytes(2, "little") + bytes((1 << 20) - 2))
+    (tmp_path / "test_typed.py").write_text(TESTS.replace(', "lined.yaml", "typing.yaml", "marked.yaml"', ""))
+    words = ("--clock=insn", "--smp=2", "--runs=5", f"--start={start}")
+    session = run_pytest(tmp_path, "test_typed.py", *words)
+    assert session.code == 0, session.output
+    runs = sorted((session.folder / "runs").iterdir())
+    assert len(runs) == 6, "a warm-up and five runs"
+    for run in runs:
+        used = re.findall(
+            rb"the disk was used (\d+) times before it (booted|was asked)", (run / "serial.log").read_bytes()
+        )
+        assert used == [(b"7", b"booted"), *((b"%d" % times, b"was asked") for times in (8, 9, 10))]
+    is_fork = [(run / FORK).exists() for run in runs]  # of the first two the memory is compared at their end
+    assert is_fork == [False, False, *[start == "fork"] * 4]
+    assert (tmp_path / "disk.img").read_bytes()[:2] == b"\7\0"
 
 
 def begun(run: Path) -> dict[str, Any]:

@@ -46,7 +46,11 @@ class SnapshotWords:
 
 SAVED = SnapshotWords("share=on", "snapshot=off", "string=later", (), ("seed",))
 STARTED = SnapshotWords(
-    "share=off,readonly=on,rom=off", "snapshot=on", "file=", ("-incoming", "defer"), ("seed", "start", "explore")
+    "share=off,readonly=on,rom=off",
+    "snapshot=on",
+    "file=",
+    ("-incoming", "defer"),
+    ("seed", "start", "explore"),
 )
 
 

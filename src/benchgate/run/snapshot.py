@@ -19,7 +19,16 @@ from pathlib import Path
 from benchgate.base.conversation import Conversation
 from benchgate.base.errors import BootError
 from benchgate.base.files import file_digest, pages_digest
-from benchgate.base.snapshots import CACHES, CONSOLE, DISK, RAM, STATE, GuestSnapshot, SnapshotRecord, keep_pages
+from benchgate.base.snapshots import (
+    CACHES,
+    CONSOLE,
+    DISK,
+    RAM,
+    STATE,
+    GuestSnapshot,
+    SnapshotRecord,
+    keep_pages,
+)
 from benchgate.base.system.script import Script
 from benchgate.base.text import one_line
 from benchgate.insn.talk import EndOfTalk, GuestStop, StopKind, Talk, TypingPace

@@ -54,6 +54,17 @@ def test_runs_that_differ_in_what_is_given_after_the_fork_share_a_template() -> 
     assert key_of(from_other_boot(spec()), ONE, MARK) == same
 
 
+def test_the_disks_of_a_boot_are_open_before_the_fork() -> None:
+    def with_disk(run: BootSpec) -> BootSpec:
+        assert run.start is not None
+        boot = run.start.record
+        kept = replace(boot, digests={**boot.digests, "disk0": "cc"})
+        return replace(run, start=replace(run.start, record=kept))
+
+    one, other = with_disk(spec()), with_disk(from_other_boot(spec()))
+    assert key_of(one, ONE, MARK) != key_of(other, ONE, MARK)
+
+
 def test_explorations_have_one_boot_and_its_template_has_loaded_it() -> None:
     explored = replace(spec(), exploration=usual(Strategy.SYNC, 1))
     assert key_of(from_other_boot(explored), ONE, MARK) != key_of(explored, ONE, MARK)

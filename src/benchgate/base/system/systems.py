@@ -268,15 +268,23 @@ class System:
             )
         if self.boot.tuning:
             return self.boot.tuning
-        own = sorted(_NOT_SAVED.intersection(self.qemu.arguments))
-        if self.ports or own:
-            what = f"what `qemu.arguments` has with {own[0]}" if own else "network"
-            return f"a snapshot has no {what}"
-        unkept = [disk for disk in self.boot.disks if disk.format != "raw" or disk.interface is Interface.NVME]
-        if unkept:
-            return f"a snapshot has raw disks only, and QEMU saves no nvme; {unkept[0].image} is another one"
+        if self._not_saved:
+            return self._not_saved
         if self.qemu.memory and not _SIZE.fullmatch(self.qemu.memory):
             return f"its `qemu.memory` is `{one_line(self.qemu.memory, 40)}`, not a size such as 256M"
+        return ""
+
+    @property
+    def _not_saved(self) -> str:
+        """What of it is in no snapshot; empty if everything is."""
+        own = sorted(_NOT_SAVED.intersection(self.qemu.arguments))
+        if self.ports or own:
+            what = f"drive or network of `qemu.arguments` ({own[0]})" if own else "network"
+            return f"a snapshot has no {what}"
+        for disk in self.boot.disks:
+            if disk.format != "raw" or disk.interface is Interface.NVME:
+                other = "nvme" if disk.interface is Interface.NVME else disk.format
+                return f"a snapshot has raw disks only, and none on nvme; {disk.image} is {other}"
         return ""
 
     @property

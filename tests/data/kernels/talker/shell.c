@@ -83,6 +83,7 @@ void talk(void) {
         if (lie("prompt-not-last"))
             text("talker: a driver is late\n");
         read_line();
+        disk_counts("it was asked\n");
         if (!lie("mute"))
             obey();
     }

@@ -60,6 +60,7 @@ void talker_main(unsigned me) {
     if (me)
         primes_workers(me);
     text("talker: boots\n");
+    disk_counts("it booted\n");
     if (word_is("countdown", "shown"))
         text("talker: any key stops it:  2 \b\b\b 1 \b\b\b 0 \n");
 #ifdef FIXED_CPUS // built for so many: it waits for them, and uses no more

@@ -2,7 +2,8 @@
 //
 // Takes words from the kernel's command line: `lie=NAME` (lies.h), `input=poll` (the serial port is polled;
 // else an interrupt brings a byte, and a CPU without work is halted), `lines=crlf`, `echo=off`, `online=unsaid`
-// (no line says how many CPUs came up), `idle=scan` (no CPU ever halts: idle.c), `countdown=shown` (as U-Boot's, with backspaces), and `auto=HI` (no prompt: one `primes` on all CPUs, then the end). Built
+// (no line says how many CPUs came up), `idle=scan` (no CPU ever halts: idle.c), `countdown=shown` (as U-Boot's, with backspaces), `disk=counts` (disk.c),
+// and `auto=HI` (no prompt: one `primes` on all CPUs, then the end). Built
 // with FIXED_CPUS it waits for so many CPUs. shell.c has the commands, primes.c the work on all CPUs, and one
 // file per architecture the machine.
 #ifndef TALKER_H
@@ -43,6 +44,9 @@ void talker_main(unsigned me);
 
 // ---- idle.c
 void rest(unsigned me); // as machine_rest, or a look at everything that could run
+
+// ---- disk.c
+void disk_counts(const char *what);
 
 // ---- primes.c
 struct primes {

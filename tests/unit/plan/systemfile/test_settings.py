@@ -280,7 +280,9 @@ console: {online: '^(?P<n>\d+) CPUs$'}
 result: {format: patterns, work: {begins: '^start$', pattern: '^took (?P<value>\d+)', unit: ns}}
 """
 """A guest with a prompt."""
-RISCV, DISKS, PORTS = "arch: riscv64\n", "{kernel: k.elf, disks: [{image: d.img}]}", "ports: {ssh: 22}\n"
+RISCV, PORTS = "arch: riscv64\n", "ports: {ssh: 22}\n"
+DISKS = "{kernel: k.elf, disks: [{image: d.img}]}"
+QCOW, NVME = (DISKS.replace("d.img", f"d.img, {more}") for more in ("format: qcow2", "interface: nvme"))
 DRIVE = "qemu: {arguments: [-drive, x]}\n"
 
 
@@ -315,18 +317,29 @@ def test_start_comes_last_in_a_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (PROMPTED.replace("{kernel: k.elf}", DISKS), "a snapshot has no disks"),
+        (
+            PROMPTED.replace("{kernel: k.elf}", QCOW),
+            "a snapshot has raw disks only, and none on nvme; d.img is qcow2",
+        ),
+        (
+            PROMPTED.replace("{kernel: k.elf}", NVME),
+            "a snapshot has raw disks only, and none on nvme; d.img is nvme",
+        ),
         (PROMPTED + PORTS, "a snapshot has no network"),
         (PROMPTED + 'qemu: {memory: "512"}\n', "its `qemu.memory` is `512`, not a size such as 256M"),
         (PROMPTED + 'qemu: {memory: "64M,slots=2"}\n', "its `qemu.memory` is `64M,slots=2`, not a size"),
-        (PROMPTED + DRIVE, "a snapshot has no disks and no network, and `qemu.arguments` has -drive"),
-        (PROMPTED + DRIVE.replace("-drive", "-nic"), "a snapshot has no disks and no network, and"),
+        (PROMPTED + DRIVE, "a snapshot has no drive or network of `qemu.arguments` (-drive)"),
+        (
+            PROMPTED + DRIVE.replace("-drive", "-nic"),
+            "a snapshot has no drive or network of `qemu.arguments` (-nic)",
+        ),
         (YAML, "its command line says what to run; only our PID 1, a prompt and a kernel that waits for"),
         ("version: 1\nname: mine\nkind: native\n", "only a guest starts warm that is told after its boot"),
         (SELFTEST, "only a guest starts warm that is told after its boot what to run"),
     ],
     ids=[
-        "disks",
+        "format",
+        "nvme",
         "ports",
         "memory",
         "slots",
