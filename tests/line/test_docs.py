@@ -66,7 +66,7 @@ def test_the_examples_of_seen_threads_are_those_of_their_systems(tmp_path: Path)
     seen = [read(SMALLEST.format(more="", below=text), tmp_path).observe for text in shown]
     xv6 = REPO / "tests" / "kernels" / "xv6_riscv" / "system.yaml"
     of_threads = [definition for definition in seen if definition and definition.type]
-    assert of_threads == [_of_threads(catalog.load_system("kernel")), _of_threads(systemfile.load(xv6))]
+    assert of_threads == [_of_threads(catalog.load_system("kernel"))]
 
 
 def _of_threads(system: systems.System) -> ObserveDefinition:
