@@ -525,7 +525,7 @@ def words() -> str:
         f"{SAYS} `base/glossary.py`. `benchgate docs WORD` prints one. The words of those who change "
         "benchgate are in ARCHITECTURE.md."
     )
-    return page("Words", told, table(("word", "meaning", "more"), rows))
+    return page("Glossary: late, step and other words", told, table(("word", "meaning", "more"), rows))
 
 
 def _more(path: Path) -> str:
