@@ -323,7 +323,7 @@ def relock(session: nox.Session) -> None:
 
 @nox.session
 def history(session: nox.Session) -> None:
-    """Make a history of a million runs, and time one row out of it (docs/how-to/history.md)."""
+    """Make a history of a million runs, and time one row out of it."""
     _module("benchgate.features.history.tools.million_runs", *session.posargs)
 
 

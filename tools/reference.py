@@ -457,6 +457,10 @@ def witnesses() -> str:
     parts = [_promises_of(catalog.load_workload(name)) for name in catalog.names("workload")]
     return page(
         "Witnesses",
+        "A figure is witnessed if the machine saw from outside that what the guest says of it can be true. "
+        "These are the names of what the machine sees, and then, for each shipped workload, what it promises "
+        "of them and what is taken on trust. [What a verdict says of it]"
+        "(../explanation/read-a-verdict.md#who-says-a-figure).",
         f"{SAYS} the YAML files of the shipped workloads; [how to write such lines]"
         "(../how-to/write-a-workload.md#what-the-machine-must-have-seen).",
         "The machine counts in the work window, of all CPUs together; with `total.` before a name, in the "
@@ -525,7 +529,7 @@ def words() -> str:
         f"{SAYS} `base/glossary.py`. `benchgate docs WORD` prints one. The words of those who change "
         "benchgate are in ARCHITECTURE.md."
     )
-    return page("Words", told, table(("word", "meaning", "more"), rows))
+    return page("Glossary: late, step and other words", told, table(("word", "meaning", "more"), rows))
 
 
 def _more(path: Path) -> str:

@@ -1,5 +1,5 @@
 """The Linux guest's own clock agrees with arithmetic on what each level of the caches, each move of a line,
-and each write to a line of others costs. See docs/measured/figures.md."""
+and each write to a line of others costs (docs/explanation/memory-model.md)."""
 
 from __future__ import annotations
 

@@ -61,12 +61,11 @@ def test_the_example_of_a_prompt_is_valid_and_its_oracle_judges(tmp_path: Path) 
         names["check"]({"hi": 100}, (), {"count": 24}, None)
 
 
-def test_the_examples_of_seen_threads_are_those_of_their_systems(tmp_path: Path) -> None:
+def test_the_example_of_seen_threads_is_that_of_tern(tmp_path: Path) -> None:
     shown = re.findall(r"^```yaml\n(observe:.*?)^```", THREADS, re.MULTILINE | re.DOTALL)
     seen = [read(SMALLEST.format(more="", below=text), tmp_path).observe for text in shown]
-    xv6 = REPO / "tests" / "kernels" / "xv6_riscv" / "system.yaml"
     of_threads = [definition for definition in seen if definition and definition.type]
-    assert of_threads == [_of_threads(catalog.load_system("kernel")), _of_threads(systemfile.load(xv6))]
+    assert of_threads == [_of_threads(catalog.load_system("kernel"))]
 
 
 def _of_threads(system: systems.System) -> ObserveDefinition:

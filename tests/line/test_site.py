@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.line.sessions import REPO, run
+from tests.line.site_search import Index, hits
 
 OUTSIDE = re.compile(r'<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)="(?:https?:)?//', re.IGNORECASE)
 
@@ -42,11 +43,49 @@ def test_the_site_loads_nothing_from_a_network(site: Path) -> None:
     assert [page.name for page in site.rglob("*.html") if OUTSIDE.search(page.read_text())] == []
 
 
-def test_the_search_works_without_a_server(site: Path) -> None:
+@pytest.fixture(scope="module")
+def index(site: Path) -> Index:
     text = (site / "searchindex.js").read_text()
-    index = json.loads(text.removeprefix("Search.setIndex(").removesuffix(")"))
+    result: Index = json.loads(text.removeprefix("Search.setIndex(").removesuffix(")"))
+    return result
+
+
+def test_the_search_works_without_a_server(index: Index) -> None:
     assert "docs/reference/wire" in index["docnames"]
     assert index["terms"]["lockstep"]
+
+
+ASKED = {
+    "docs/how-to/schbench": ("gate p99 wake-up latency at 8 CPUs", "wake-up latency", "p99 latency"),
+    "docs/reference/glossary": ("what are late and step", "late", "step", "glossary"),
+    "docs/how-to/history": ("results over months", "history"),
+    "docs/how-to/wall-time": ("wall time on real KVM hosts", "wall time KVM", "KVM"),
+    "docs/reference/evidence": ("a colleague's folder", "verify a session", "check a folder"),
+    "docs/how-to/disk-use": ("disk use and cleaning up", "disk use", "clean up", "delete old sessions"),
+    "docs/how-to/extend": ("a gate of my own", "own gate", "add a gate"),
+    "docs/reference/witnesses": ("what is witnessed", "witness"),
+}
+"""What a newcomer types, by the page that answers it."""
+
+
+@pytest.mark.parametrize("page", ASKED)
+def test_a_newcomer_finds_the_page_among_the_first_three_hits(index: Index, page: str) -> None:
+    found = {query: hits(index, query)[:3] for query in ASKED[page]}
+    assert {query: pages for query, pages in found.items() if page not in pages} == {}
+
+
+def test_a_page_that_lacks_a_word_is_no_hit_and_a_heading_comes_before_a_text() -> None:
+    small: Index = {
+        "docnames": ["a", "b", "c"],
+        "titles": ["Clocks", "Seeds", "Late threads"],
+        "alltitles": {"Clocks": [(0, None)], "Seeds": [(1, None)], "Late threads": [(2, None)]},
+        "terms": {"clock": [0, 1], "seed": [0, 1, 2], "thread": 2},
+        "titleterms": {"clock": 0, "seed": 1, "late": 2, "thread": 2},
+    }
+    assert hits(small, "the seeds") == ["b", "a", "c"]
+    assert hits(small, "clock of a seed") == ["a", "b"]
+    assert hits(small, "late threads") == ["c"]
+    assert hits(small, "late clocks") == hits(small, "gone") == []
 
 
 NOWHERE = {
