@@ -248,7 +248,7 @@ def lies(session: nox.Session) -> None:
 @nox.session
 def scx(session: nox.Session) -> None:
     """Build a Linux with sched_ext and the kernel's own schedulers in BPF, and boot each of them."""
-    _pytest("tests/scx", "-m", "scx", "-q", *session.posargs)
+    _pytest("src/benchgate/features/linux_build/tests/rows", "-m", "scx", "-q", *session.posargs)
 
 
 @nox.session

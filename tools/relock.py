@@ -11,11 +11,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from benchgate import hooks
 from benchgate.base.errors import BenchgateError, FetchError
 from benchgate.base.paths import data_root
 from benchgate.base.system.arch import ARCHITECTURES, Architecture
 from benchgate.base.text import visible_lines
-from benchgate.build import cache, linux_build, linux_source
+from benchgate.build import cache
 from benchgate.build.cache_storage import Notice
 from benchgate.build.fetch import cross, newest, pins, sources, store, tool
 from benchgate.build.fetch.pins import PinnedSet
@@ -58,16 +59,16 @@ def _sets(
     if release.family in guest.linux:
         source = sources.for_guests(release, guest)
         yield "linux", newest.linux(session.apt(source), source)
-    if guest.is_host and release.family == "debian":
-        yield linux_source.KIND, linux_source.newest_set(linux_source.REVIEWED, client, release)
+    if guest.is_host:
+        yield from hooks.newest_locks(client, release)
     if not guest.is_host:
         yield cross.KIND, cross.newest_set(guest, client, release)
 
 
 def _packages() -> list[str]:
-    """Those of the workloads that are existing programs, and the one that a build of Linux needs."""
+    """Those of the workloads that are existing programs, and those that features need."""
     tools = (catalog.load_workload(name).tool for name in catalog.names("workload"))
-    return sorted({linux_build.PAHOLE, *(one.package for one in tools if one)})
+    return sorted({*hooks.programs(), *(one.package for one in tools if one)})
 
 
 def _other(here: Release, codename: str) -> Release:

@@ -141,6 +141,16 @@ class RunMaker:
 
 
 @dataclass(frozen=True, slots=True)
+class KernelMaker:
+    """Makes the kernel of a system whose `boot` has a value for a key."""
+
+    key: str
+    place: str
+    """Its function. It takes the System, `locked` and `notice`, and gives the LinuxKernel. It fails with
+    BuildError, FetchError or UsageError."""
+
+
+@dataclass(frozen=True, slots=True)
 class Feature:
     """What one feature adds. A place is written as `package.module:NAME`."""
 
@@ -163,6 +173,14 @@ class Feature:
     """For the reference: by the fixture, the place of the class of its value, and of classes in that."""
     files: tuple[str, ...] = ()
     """The places of its kinds of YAML files (base.yaml.keys.YamlFile), for the schemas."""
+    kernels: KernelMaker | None = None
+    locks: str = ""
+    """The place of a function that takes apt's client and the release, and gives for each of its files
+    fixtures/KIND.lock the kind and the newest PinnedSet, for `nox -s relock`."""
+    programs: tuple[str, ...] = ()
+    """The packages of fixtures/tools.lock that it needs."""
+    cached: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """What its folders of the cache are, by kind, for `benchgate cache` (build/cache_trim.py)."""
     describes_kernels: str = ""
     """Its command that boots a kernel and writes the YAML, as `benchgate NAME KERNEL --out FILE`."""
 
@@ -228,6 +246,27 @@ def sessions_named(word: str) -> SessionSource | None:
 def marks() -> Iterator[PlainMark]:
     for feature in features().values():
         yield from feature.marks
+
+
+def kernel_maker(key: str) -> Callable[..., Any] | None:
+    """What makes the kernel of a system whose `boot` has this key; None if no feature does."""
+    makers = (feature.kernels for feature in features().values() if feature.kernels)
+    return next((object_at(one.place) for one in makers if one.key == key), None)
+
+
+def newest_locks(client: object, release: object) -> Iterator[tuple[str, Any]]:
+    for feature in features().values():
+        if feature.locks:
+            yield from object_at(feature.locks)(client, release)
+
+
+def programs() -> Iterator[str]:
+    for feature in features().values():
+        yield from feature.programs
+
+
+def cached() -> dict[str, str]:
+    return {kind: about for feature in features().values() for kind, about in feature.cached.items()}
 
 
 def fixture_modules() -> Iterator[str]:

@@ -14,16 +14,19 @@ from benchgate import hooks
 from benchgate.base.paths import data_root
 
 NAMES = [*hooks.features()]
-KEPT = ("src", "guest", "kernel", "fixtures", "reports/schema", "docs", "tests", "tools", "contrib", "man")
-FILES = ("pyproject.toml", "conftest.py", "ARCHITECTURE.md")
+KEPT = (
+    *("src", "guest", "kernel", "fixtures", "reports/schema", "docs", "tests", "tools", "contrib", "man"),
+    *("templates", ".ci", ".github"),
+)
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "out", ".benchgate*")
 
 
 def copy_without(name: str, place: Path) -> Path:
     for folder in KEPT:
         shutil.copytree(data_root() / folder, place / folder, symlinks=True, ignore=LEFT_OUT)
-    for file in FILES:
-        shutil.copy(data_root() / file, place)
+    for file in data_root().iterdir():
+        if file.is_file():
+            shutil.copy(file, place)
     shutil.rmtree(place / "src/benchgate/features" / name)
     return place
 

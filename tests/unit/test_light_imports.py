@@ -172,8 +172,8 @@ PAGES = ("render.files.*", "render.page.chapters.*", "render.page.details.*")
 @pytest.mark.parametrize(
     ("names", "modules", "lines"),
     [
-        (("session.pytest_hooks.pytest_run", "session.measuring", *GATES, *PAGES), 364, 56_400),
-        ((*VERIFY, *GATES, *PAGES), 284, 42_300),
+        (("session.pytest_hooks.pytest_run", "session.measuring", *GATES, *PAGES), 358, 55_100),
+        ((*VERIFY, *GATES, *PAGES), 278, 41_500),
     ],
     ids=["gate", "verify"],
 )

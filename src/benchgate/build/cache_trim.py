@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from benchgate import hooks
 from benchgate.base.errors import HostError
 from benchgate.base.files import disk_usage
 from benchgate.base.system.arch import ARCHITECTURES, X86_64
@@ -33,10 +34,7 @@ PURPOSES = {
     "insn-symbols": "the symbols of the Linux kernel, for profiles",
     "insn-trial": "whether the instruction clock works with this QEMU",
     "linux": "a Linux kernel: {version}",
-    "linux-built": "a Linux kernel, built from its source",
     "linux-modules": "modules of a Linux kernel, for mixes: {version}",
-    "linux-source": "the source of Linux: {version}",
-    "linux-work": "the source and the objects of the last Linux that was built",
     "mix-disk": "the empty disk of a mix",
     "plugin-api": "the version of QEMU's plugin interface",
     "probe": "the guest that times accelerators and the host's capacity",
@@ -45,11 +43,12 @@ PURPOSES = {
     "system": "a system's kernel: {name}",
     "vmlinux": "the Linux kernel, unpacked",
 }
-"""The purpose of each kind of folder; `{word}` is a field of the folder's key, left out if it has none."""
+"""The purpose of each kind of folder, beside those of features; `{word}` is a field of the folder's key, left
+out if it has none."""
 _EVERY = {
     arch.kind(kind): purpose if arch is X86_64 else f"{arch.name}: {purpose}"
     for arch in ARCHITECTURES.values()
-    for kind, purpose in PURPOSES.items()
+    for kind, purpose in {**PURPOSES, **hooks.cached()}.items()
 }
 
 _FIELDS = ("accel", "name", "version")

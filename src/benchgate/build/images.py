@@ -27,16 +27,17 @@ from benchgate.base.system.boots import (
     BootDefinition,
     Build,
 )
-from benchgate.base.system.systems import SettingForm, System, SystemKind, plain_name
+from benchgate.base.system.systems import System, SystemKind, plain_name
 from benchgate.base.text import counted
 from benchgate.base.workload.workloads import GUEST_FILES, UNVERIFIED, Workload
-from benchgate.build import linux_build, programs, workload_files
+from benchgate.build import programs, workload_files
 from benchgate.build.cache_storage import Notice
 from benchgate.build.fetch import cross, inputs
 from benchgate.build.fetch.inputs import LinuxKernel
 from benchgate.build.fetch.store import FetchSession
 from benchgate.build.fetch.tool import ToolFiles
 from benchgate.build.fetch.tool import fetch as fetch_tool
+from benchgate.build.kernel_maker import maker_of
 from benchgate.build.revision import sources_of
 from benchgate.build.toolchain import Compiler
 
@@ -161,7 +162,7 @@ class Images:
         kernel, guest, boot = system.boot.kernel, system.arch, system.boot
         key = kernel, boot.source, boot.config, guest.name
         if key not in self._linux:
-            self._linux[key] = self._built_linux(system) if boot.source else self._fetched_linux(system)
+            self._linux[key] = self._made_linux(system) if boot.source else self._fetched_linux(system)
         return self._linux[key]
 
     def _fetched_linux(self, system: System) -> LinuxKernel:
@@ -169,20 +170,8 @@ class Images:
         path = None if kernel == FETCHED_LINUX else system.file.parent / kernel
         return inputs.linux_kernel(path, system.arch, locked=self.locked, notice=self.notice, named=named)
 
-    def _built_linux(self, system: System) -> LinuxKernel:
-        source, home = system.boot.source, system.file.parent
-        source = source if SettingForm.SOURCE.path(source) == "" else str(home / source)
-        config = system.boot.config
-        linux = linux_build.build(source, config, system.arch, locked=self.locked, notice=self.notice)
-        return LinuxKernel(
-            image=linux.image,
-            version=linux.version,
-            digest=file_digest(linux.image),
-            symbols=linux.symbols,
-            config_digest=file_digest(linux.config),
-            labels=(linux.label,),
-            bpf_loader=linux.bpf_loader,
-        )
+    def _made_linux(self, system: System) -> LinuxKernel:
+        return maker_of(system)(system, locked=self.locked, notice=self.notice)
 
     def _make(self, system: System, workload: Workload) -> Image:
         tool = self.tool_files(workload)

@@ -16,7 +16,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -43,7 +43,6 @@ _KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
 _LOCK = 9
 """The descriptor of commands that has the lock on what they write."""
 _END_BYTES = 65_536
-_ASK_S = 30.0
 _NAMES = ("cc", "gcc", "clang")
 Told = Callable[[float, str], None]
 """It gets the seconds since a command began, and what the command has printed."""
@@ -116,21 +115,6 @@ def install_hint() -> str:
     return "install a C compiler, make and the static C library with this distribution's package manager"
 
 
-def require(what: str, tools: Mapping[str, str], headers: Mapping[str, str]) -> None:
-    """Names the packages of the programs and of the C headers that this host does not have."""
-    absent = [header for header in headers if not _has_header(header)]
-    lacks = [package for tool, package in tools.items() if shutil.which(tool) is None]
-    if lacks := [*lacks, *(headers[header] for header in absent)]:
-        elsewhere = f" (elsewhere the packages that have {', '.join(absent)})" if absent else ""
-        advice = f"as root: apt-get install {' '.join(lacks)}{elsewhere}"
-        raise BuildError(f"{what} needs what this host does not have; {advice}")
-
-
-def _has_header(name: str) -> bool:
-    argv = (*compiler().argv, "-E", "-include", name, "-x", "c", os.devnull)
-    return capture(argv, _ASK_S, environment()).returncode == 0
-
-
 def environment() -> dict[str, str]:
     """The environment of commands: the user's, with English messages and without an outer make's settings."""
     outer = {"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "GCC_COLORS"}
@@ -170,13 +154,6 @@ def run_all(
             raise
         finally:
             log.unlink(missing_ok=True)
-
-
-def strip(programs: Sequence[Path], folder: Path, name: str, timeout_s: float) -> None:
-    """Leaves what is loaded. Symbols and debug information have paths of the build, and the build ID is a
-    digest of them, too."""
-    sections = ("-R", ".comment", "-R", ".note.gnu.build-id")
-    run_all([("strip", "-s", *sections, *map(str, programs))], folder, name, timeout_s)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The commands of `benchgate`, one module for each: `build-linux` is in build_linux.py. Features add theirs.
+"""The commands of `benchgate`, one module for each: `doctor` is in doctor.py. Features add theirs.
 
 A module has `declare(parser)`, which declares its words, and `run(words)`, which gives the exit status; one
 whose actions are parsers of their own sets `command` for each, and needs no `run`. A command of two words,
@@ -15,7 +15,6 @@ from benchgate.hooks import Command
 TABLE: tuple[Command, ...] = (
     Command("doctor", "show what this host can be used for"),
     Command("setup", "fetch QEMU and the Linux image; afterwards sessions with them need no network"),
-    Command("build-linux", "build a Linux kernel that boots as our guest, with sched_ext"),
     Command("plan", "show what pytest would measure; boots nothing (pytest --plan)"),
     Command("init", "write files to start from: a test, a workload, or the YAML of a kernel"),
     Command("sign", "sign a session with an SSH key, for `verify --signers`"),

@@ -1,8 +1,8 @@
 """Finds a session's systems: those of --system (with letters), of marks, and those to compare with.
 
 Takes words, such as `linux`, `kernel:sched=rr` or the path of a YAML file, and the options; gives `System`s
-whose names differ. Fails with UsageError if two words name the same system or a letter names none, and with
-CatalogError if a file cannot be loaded.
+whose names differ. Fails with UsageError if two words name the same system or a letter names none, with
+CatalogError if a file cannot be loaded, and with BuildError if nothing here makes its kernel.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from benchgate.base.files import file_digest
 from benchgate.base.snapshots import AUTO, START, StartKind
 from benchgate.base.system.machines import AnyMachine
 from benchgate.base.system.systems import SELFTEST, SettingForm, System
+from benchgate.build.kernel_maker import maker_of
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
 from benchgate.plan.planned import MarkRequest
@@ -37,7 +38,10 @@ def of_session(options: Options) -> tuple[System, ...]:
 def _loaded(word: str, options: Options) -> System:
     is_left_cold = options.start == AUTO and options.clock != "insn"
     start = StartKind.COLD if is_left_cold else options.start
-    return catalog.load_system(word, options.linux_kernel, start)
+    result = catalog.load_system(word, options.linux_kernel, start)
+    if result.boot.source:
+        maker_of(result)
+    return result
 
 
 def for_request(request: MarkRequest, options: Options) -> Options:

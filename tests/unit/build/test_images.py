@@ -10,14 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from benchgate import hooks
 from benchgate.base.errors import BuildError
 from benchgate.base.runs import Image
 from benchgate.base.snapshots import StartKind
-from benchgate.build import linux_build, programs
+from benchgate.base.system.systems import System
+from benchgate.build import programs
+from benchgate.build.cache_storage import Notice
 from benchgate.build.fetch import inputs
 from benchgate.build.fetch.inputs import LinuxKernel
 from benchgate.build.images import Images, guest_digest, require_counts
-from benchgate.build.linux_build import BuiltLinux
 from benchgate.plan.planned import PlannedCell
 from tests.unit.plans import OWN, own_system, planned
 
@@ -68,27 +70,33 @@ def test_the_linux_guest(made: list[str], tmp_path: Path) -> None:
     assert made == ["linux None", "program", "initrd"]  # once per session
 
 
-def test_a_linux_that_is_built_takes_the_place_of_the_fetched_one(
-    made: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_a_feature_makes_takes_the_place_of_the_fetched_linux(
+    made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, text in (("vmlinux", "elf"), ("config", "CONFIG_PVH=y\n"), ("release", "6.12.95\n")):
-        (tmp_path / name).write_text(text)
-    asked: list[object] = []
+    built = replace(LINUX, image=Path("/l/vmlinux"), digest="b" * 64, labels=("built",))
+    asked: list[System] = []
 
-    def build(*words: object, **_: object) -> BuiltLinux:
-        asked.append(words[:2])
-        return BuiltLinux(tmp_path, "linux-source-6.12 6.12.95")
+    def make(system: System, *, locked: bool, notice: Notice) -> LinuxKernel:
+        asked.append(system)
+        return built
 
-    monkeypatch.setattr(linux_build, "build", build)
-    cell, images_of_session = planned(1, system="linux:source=linux-source-6.12:config=debug"), images()
+    monkeypatch.setattr(hooks, "kernel_maker", {"source": make}.get)
+    cell, images_of_session = planned(1, system="linux"), images()
+    made_of = replace(cell.system.boot, source="linux-source-6.12")
+    cell = replace(cell, system=replace(cell.system, boot=made_of))
     image = images_of_session.of(cell.system, cell.workload)
-    assert (image.kernel, image.labels) == (tmp_path / "vmlinux", ("linux-source-6.12 6.12.95",))
-    assert image.digests["kernel"] == sha256(b"elf")
-    assert image.digests["kernel_config"] == sha256(b"CONFIG_PVH=y\n")
-    assert asked == [("linux-source-6.12", "debug")]
+    assert (image.kernel, image.digests["kernel"], image.labels) == (built.image, "b" * 64, ("built",))
+    assert images_of_session.linux(cell.system) == built
+    assert asked == [cell.system]  # once per session
     assert made == ["program", "initrd"]
-    (tmp_path / "config").write_text("# CONFIG_PVH is not set\n")
-    assert build().image == tmp_path / "bzImage"  # which QEMU can start
+
+
+def test_without_a_feature_that_makes_it_the_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = planned(1, system="linux")
+    made_of = replace(cell.system.boot, source="linux-source-6.12")
+    monkeypatch.setattr(hooks, "features", dict)
+    with pytest.raises(BuildError, match=r"linux\.yaml: boot\.source: .* made of linux-source-6\.12"):
+        of(replace(cell, system=replace(cell.system, boot=made_of)))
 
 
 def test_settings_and_a_scheduler_come_with_their_own_pid_1(

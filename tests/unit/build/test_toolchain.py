@@ -97,28 +97,3 @@ def test_a_build_on_a_full_disk(tiny: Path) -> None:
     said = build(tiny, "dd if=/dev/zero of=object bs=1k count=999 2>&1 || exit 2")
     assert f"failed with status 2, and the disk of {tiny} is full: free" in said
     assert cache_storage.full_disk(tiny.parent, "") == ""
-
-
-def test_a_program_that_is_stripped_is_the_same_in_any_folder(tmp_path: Path) -> None:
-    """Debug information has the folder, and the build ID is a digest of that, too."""
-    programs = [tmp_path / name / "program" for name in ("one", "another")]
-    for program in programs:
-        program.parent.mkdir()
-        (program.parent / "main.c").write_text("int main(void) { return 0; }\n")
-        argv = (*toolchain.compiler().argv, "-g", "-Wl,--build-id", "-o", program.name, "main.c")
-        subprocess.run(argv, cwd=program.parent, check=True)
-    assert len({program.read_bytes() for program in programs}) == 2
-    toolchain.strip(programs, tmp_path, "program", 300.0)
-    assert len({program.read_bytes() for program in programs}) == 1
-    assert subprocess.run([programs[0]], check=False).returncode == 0
-
-
-def test_what_this_host_lacks_is_named_by_its_packages() -> None:
-    tools, headers = {"sh": "dash"}, {"stdio.h": "libc6-dev"}
-    toolchain.require("a build", tools, headers)
-    with pytest.raises(BuildError) as caught:
-        toolchain.require("a build", {"no-such-tool": "one", **tools}, {"no/such/header.h": "two", **headers})
-    assert str(caught.value) == (
-        "a build needs what this host does not have; as root: apt-get install one two (elsewhere the "
-        "packages that have no/such/header.h)"
-    )

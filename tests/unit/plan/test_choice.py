@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.errors import UsageError
+from benchgate import hooks
+from benchgate.base.errors import BuildError, UsageError
 from benchgate.base.snapshots import StartKind
 from benchgate.plan import catalog, choice
 from benchgate.plan.options import Options
@@ -106,8 +107,7 @@ def test_a_source_a_configuration_and_a_program_may_be_relative(here: Path) -> N
     (here / "scx_a").write_bytes(b"a")
     (here / "mine.config").write_text("CONFIG_X=y\n")
     word = "linux:source=linux:config=debug+mine.config:scx=./scx_a -s 5"
-    (system,) = choice.of_session(Options(systems=(word,)))
-    boot = system.boot
+    boot = catalog.load_system(word).boot
     assert (boot.source, boot.config) == (f"{here}/linux", f"debug+{here}/mine.config")
     assert boot.scheduler == f"{here}/scx_a -s 5"
     assert catalog.placed(word, here / "sub") == (
@@ -160,6 +160,17 @@ def test_the_shortest_path_of_a_program_is_meant(here: Path) -> None:
 def test_what_does_not_exist_is_named(here: Path, word: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         names(word)
+
+
+def test_a_kernel_that_no_feature_here_makes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not where it is read: a recorded session is judged and shown without it."""
+    word = "linux:source=linux-source-6.12"
+    monkeypatch.setattr(hooks, "kernel_maker", {"source": dict}.get)
+    assert names(word) == ["linux.source-linux-source-6.12"]
+    monkeypatch.setattr(hooks, "kernel_maker", {}.get)
+    with pytest.raises(BuildError, match=r"boot\.source: .* made of linux-source-6\.12, .* no feature that"):
+        names(word)
+    assert catalog.load_system(word).boot.source == "linux-source-6.12"
 
 
 def _request(systems: tuple[str, ...], to: str = "") -> MarkRequest:

@@ -29,13 +29,13 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(words: argparse.Namespace) -> int:
     from benchgate.base.interrupts import Interruptions
-    from benchgate.build import linux_build
+    from benchgate.features.linux_build import kernel
 
-    config = linux_build.DEFAULT_CONFIG if words.config is None else words.config
+    config = kernel.DEFAULT_CONFIG if words.config is None else words.config
     signals = Interruptions(say, doing="ending the compilers")
     signals.watch()
     try:
-        built = linux_build.build(words.source, config, locked=words.locked, notice=say)
+        built = kernel.build(words.source, config, locked=words.locked, notice=say)
     except KeyboardInterrupt:
         say("the same command goes on where this one stopped")
         raise

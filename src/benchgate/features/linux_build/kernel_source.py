@@ -314,6 +314,12 @@ def _fetched(package: str, *, locked: bool, session: FetchSession) -> LinuxSourc
     return packaged(package, kept.folder / _ARCHIVE, kept.about["digest"], label)
 
 
+def newest_locks(client: Apt, release: Release) -> Iterator[tuple[str, PinnedSet]]:
+    """The reviewed package is Debian's."""
+    if release.family == "debian":
+        yield KIND, newest_set(REVIEWED, client, release)
+
+
 def newest_set(package: str, client: Apt, release: Release) -> PinnedSet:
     result = next(iter(client.versions(package)), None)
     if result is None:

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import BuildError
-from benchgate.base.paths import data_root
-from benchgate.build import linux_build
-from benchgate.build.linux_build import LinuxOption
+from benchgate.features.linux_build import kernel
+from benchgate.features.linux_build.kernel import LinuxOption
 from tests.machines import PATIENCE_S, wait_until
 
 PARTS = ("base", "debug", "kcsan", "realtime", "rv", "sched_ext")
@@ -28,41 +27,41 @@ def effective(options: tuple[LinuxOption, ...], *without: str) -> str:
 
 
 def test_every_part_has_required_options_with_a_reason() -> None:
-    assert sorted(path.stem for path in (data_root() / linux_build.PARTS).glob("*.config")) == [*PARTS]
+    assert sorted(path.stem for path in kernel.PARTS.glob("*.config")) == [*PARTS]
     for name in PARTS:
-        text = (data_root() / linux_build.PARTS / f"{name}.config").read_text()
-        options = [option for option in linux_build.read_config(name) if option.file.stem == name]
+        text = (kernel.PARTS / f"{name}.config").read_text()
+        options = [option for option in kernel.read_config(name) if option.file.stem == name]
         lines = [line for line in text.splitlines() if line and not line.startswith("# ") and line != "#"]
         assert len(options) == len(lines)  # none is misspelt
         assert any(option.reason for option in options)
 
 
 def test_the_base_is_in_every_configuration_and_a_part_counts_once() -> None:
-    names = [option.name for option in linux_build.read_config("sched_ext+sched_ext+base")]
+    names = [option.name for option in kernel.read_config("sched_ext+sched_ext+base")]
     assert len(names) == len(set(names))
     assert {"CONFIG_DEVTMPFS", "CONFIG_SCHED_CLASS_EXT"} <= set(names)
-    assert "CONFIG_SCHED_CLASS_EXT" not in [option.name for option in linux_build.read_config("")]
+    assert "CONFIG_SCHED_CLASS_EXT" not in [option.name for option in kernel.read_config("")]
 
 
 def test_kcsan_is_on_from_the_first_instruction_and_names_functions_of_true_stacks() -> None:
     """allnoconfig turns its defaults off; with the base's unwinder one race had four names."""
-    last = {one.name: one.value for one in linux_build.read_config("kcsan")}
+    last = {one.name: one.value for one in kernel.read_config("kcsan")}
     assert (last["CONFIG_KCSAN_EARLY_ENABLE"], last["CONFIG_UNWINDER_FRAME_POINTER"]) == ("y", "y")
     assert (last["CONFIG_UNWINDER_GUESS"], last["CONFIG_CONSOLE_LOGLEVEL_QUIET"]) == ("n", "5")
-    required = {one.name for one in linux_build.read_config("kcsan") if one.reason}
+    required = {one.name for one in kernel.read_config("kcsan") if one.reason}
     assert {"CONFIG_KCSAN_EARLY_ENABLE", "CONFIG_UNWINDER_FRAME_POINTER"} <= required
 
 
 def test_a_complete_configuration_lacks_nothing() -> None:
-    options = linux_build.read_config("sched_ext")
-    assert linux_build.missing(options, effective(options)) == ""
-    assert linux_build.missing(options, effective(options, "CONFIG_EXT_GROUP_SCHED")) == ""
+    options = kernel.read_config("sched_ext")
+    assert kernel.missing(options, effective(options)) == ""
+    assert kernel.missing(options, effective(options, "CONFIG_EXT_GROUP_SCHED")) == ""
 
 
 def test_what_a_source_does_not_have_is_named_with_its_reason() -> None:
-    options = linux_build.read_config("sched_ext")
+    options = kernel.read_config("sched_ext")
     text = effective(options, "CONFIG_SCHED_CLASS_EXT", "CONFIG_X86_IOPL_IOPERM")
-    said = linux_build.missing(options, text + "# CONFIG_X86_IOPL_IOPERM is not set\n").splitlines()
+    said = kernel.missing(options, text + "# CONFIG_X86_IOPL_IOPERM is not set\n").splitlines()
     assert len(said) == 2
     assert said[0].startswith(
         "  CONFIG_X86_IOPL_IOPERM=y, PID 1 ends a good run through isa-debug-exit: this"
@@ -73,21 +72,21 @@ def test_what_a_source_does_not_have_is_named_with_its_reason() -> None:
 def test_what_a_users_file_turns_off_is_named_with_the_file(tmp_path: Path) -> None:
     mine = tmp_path / "mine.config"
     mine.write_text("# CONFIG_FUTEX is not set\nCONFIG_HZ_1000=y # a remark is no reason\nnonsense\n")
-    options = linux_build.read_config(f"sched_ext+{mine}")
+    options = kernel.read_config(f"sched_ext+{mine}")
     assert [(option.line, option.reason) for option in options[-2:]] == [
         ("# CONFIG_FUTEX is not set", ""),
         ("CONFIG_HZ_1000=y", ""),
     ]
-    assert linux_build.missing(options, effective(options)) == (
+    assert kernel.missing(options, effective(options)) == (
         f"  CONFIG_FUTEX=y, workers wait for each other: {mine} has # CONFIG_FUTEX is not set"
     )
 
 
 def test_unknown_parts_and_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BuildError, match=r"`sched_exd` is no part .*`sched_ext`"):
-        linux_build.read_config("sched_exd")
+        kernel.read_config("sched_exd")
     with pytest.raises(BuildError, match=r"none.config cannot be read: No such file"):
-        linux_build.read_config(str(tmp_path / "none.config"))
+        kernel.read_config(str(tmp_path / "none.config"))
 
 
 def test_missing_tools_are_named_with_their_packages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,15 +96,15 @@ def test_missing_tools_are_named_with_their_packages(monkeypatch: pytest.MonkeyP
         return None if name in absent else which(name, path=path) or f"/bin/{name}"
 
     monkeypatch.setattr(shutil, "which", on_path)
-    monkeypatch.setattr(linux_build, "_HEADERS", {"benchgate/no-such-header.h": "libelf-dev"})
+    monkeypatch.setattr(kernel, "_HEADERS", {"benchgate/no-such-header.h": "libelf-dev"})
     with pytest.raises(BuildError, match=r"a build of Linux .* apt-get install flex bc libelf-dev \("):
-        linux_build.require_tools()
+        kernel.require_tools()
 
 
 def test_progress_counts_what_make_has_done() -> None:
     log = "make[1]: x\n  CC      kernel/fork.o\nwarning: y\n  HOSTCC  scripts/a\n  CC [M]  m.o\n"
-    assert linux_build._progress(log) == "3 steps, now m.o"
-    assert linux_build._progress("make: x\n") == "beginning"
+    assert kernel._progress(log) == "3 steps, now m.o"
+    assert kernel._progress("make: x\n") == "beginning"
 
 
 # ---- a build that is interrupted or killed
@@ -296,6 +295,6 @@ def test_an_object_that_is_not_one_scheduler_is_not_put_in_charge(
     (tmp_path / "libbpf.c").write_text(LIBBPF_C)
     for words in (("cc", "-Wno-all", "-c", "libbpf.c"), ("ar", "rcs", "libbpf.a", "libbpf.o")):
         subprocess.run(words, cwd=tmp_path, check=True)
-    linux_build.make_loader(tmp_path, tmp_path / "loader", ())
+    kernel.make_loader(tmp_path, tmp_path / "loader", ())
     done = subprocess.run([tmp_path / "loader", path], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.strip()) == (1 if said else 0, said)

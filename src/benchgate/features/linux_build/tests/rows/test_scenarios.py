@@ -1,6 +1,6 @@
 """Each shipped scenario is passed by Linux's own scheduler, and failed by one that has the fault it names.
 
-The faults are those of a scheduler in BPF that is written for this (tests/data/scx/scx_faulty.h). Without a
+The faults are those of a scheduler in BPF that is written for this (../data/scx/scx_faulty.h). Without a
 fault it passes what it fails with one, so it is the fault that is found. It knows no control groups, as most
 schedulers in BPF: so it fails those scenarios as it is. tests/guests/test_scenarios.py has a fault of tern.
 """
@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from benchgate.build.fetch import inputs
+from benchgate.features.linux_build.tools.schedulers import FAULTY, SOURCE, built
 from benchgate.plan import catalog
 from tests.scenariokit import missed, run_scenario
 from tests.ternkit import Bootkit
-from tools.scx_schedulers import FAULTY, SOURCE, built
 
 pytestmark = pytest.mark.scx
 

@@ -1,7 +1,7 @@
 // A scheduler in BPF for tests of benchgate's scenarios: fair by virtual time, with one fault on demand.
 //
 // Without a fault all CPUs share one queue, ordered by the CPU time of a thread for its weight. A thread
-// that was asleep has at most one slice of credit. tests/scx/test_scenarios.py has the scenario that finds
+// that was asleep has at most one slice of credit. rows/test_scenarios.py has the scenario that finds
 // each fault.
 #include <scx/common.bpf.h>
 

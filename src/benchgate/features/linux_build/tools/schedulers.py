@@ -1,4 +1,4 @@
-"""Builds schedulers in BPF: the kernel's own, the faulty one of tests/data/scx, and some in Rust.
+"""Builds schedulers in BPF: the kernel's own, the faulty one of ../tests/data/scx, and some in Rust.
 
 Takes the word of a source of Linux, or the name of a crate; gives a folder with the programs, outside of the
 repository. BPF is compiled by clang on PATH, else by Debian's, which is unpacked there: nothing is installed.
@@ -7,7 +7,8 @@ would be part of what its guest loads, and so of every figure; and clang orders 
 in its own memory, which paths of another length move, so it has its memory from rising.c. Fails with
 BuildError, also if a program has a path.
 
-As a program (`python -m tools.scx_schedulers [SOURCE or CRATE]`) it prints the folder.
+As a program (`python -m benchgate.features.linux_build.tools.schedulers`, with a source or a crate) it prints
+the folder.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ from pathlib import Path
 
 from benchgate.base.errors import BenchgateError, BuildError
 from benchgate.base.files import file_digest
-from benchgate.base.paths import data_root
 from benchgate.base.text import visible_lines
-from benchgate.build import linux_build, linux_source, toolchain
+from benchgate.build import toolchain
 from benchgate.build.cache_storage import cache_root
 from benchgate.build.fetch import elf, newest
 from benchgate.build.fetch.store import FetchSession, this_release
+from benchgate.features.linux_build import host_tools, kernel, kernel_source
 
 SOURCE = "linux-source-6.12"
 SCHEDULERS = ("scx_simple", "scx_central", "scx_flatcg", "scx_qmap")
 FAULTY = "scx_faulty"
-OURS = data_root() / "tests/data/scx"
+OURS = Path(__file__).parents[1] / "tests/data/scx"
 """The sources of that one, which are built as if they were the kernel's own."""
 CRATES = {"scx_bpfland": "1.1.4", "scx_lavd": "1.1.4", "scx_rusty": "1.1.4"}
 """Schedulers in Rust, and their versions. They need Rust 1.91, and run on Linux since 6.12."""
@@ -56,14 +57,14 @@ def say(text: str) -> None:
 
 def built(source: str = SOURCE) -> Path:
     """The folder with the programs, which is made again if the kernel or our sources change."""
-    kernel = linux_build.build(source, notice=say)
-    parts = [_FORMAT, str(kernel.folder), *(file_digest(path) for path in sorted(OURS.iterdir()))]
+    linux = kernel.build(source, notice=say)
+    parts = [_FORMAT, str(linux.folder), *(file_digest(path) for path in sorted(OURS.iterdir()))]
     name = hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16]
     place = _place(name)
     if not (place / "bin").is_dir():
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
-        build_for_kernel(source, kernel.folder / "vmlinux", place)
+        build_for_kernel(source, linux.folder / "vmlinux", place)
     return place / "bin"
 
 
@@ -79,7 +80,7 @@ def crate(name: str) -> Path:
 
 def build_crate(name: str, place: Path) -> None:
     """Builds the program of a crate in an empty folder."""
-    toolchain.require(name, {"make": "make"}, _HEADERS)
+    host_tools.require(name, {"make": "make"}, _HEADERS)
     cargo = shutil.which("cargo")
     if cargo is None:
         raise BuildError(
@@ -160,7 +161,7 @@ def _finish(folder: Path, names: Sequence[str], place: Path) -> None:
     """Strips the programs, and refuses one that has a path. Then the folder is `bin`, which exists only if it
     is complete."""
     programs = [folder / name for name in names]
-    toolchain.strip(programs, place, "scx", _BUILD_S)
+    host_tools.strip(programs, place, "scx", _BUILD_S)
     for program in programs:
         require_no_path(program, [*_names(place), str(_cargo_home())])
     folder.rename(place / "bin")
@@ -182,9 +183,9 @@ def build_for_kernel(source: str, kernel: Path, place: Path) -> None:
     tree, out = place / "tree", place / "out"
     tree.mkdir()
     out.mkdir()
-    (place / linux_source.MANIFEST).write_text("{}")
+    (place / kernel_source.MANIFEST).write_text("{}")
     with FetchSession(say) as session:
-        linux_source.write(linux_source.find(source, locked=False, session=session), tree)
+        kernel_source.write(kernel_source.find(source, locked=False, session=session), tree)
     names = _names(place)
     cc = _same_paths(place / _CC, shlex.join(toolchain.compiler().argv), names)
     bpf_cc = _for_bpf(place, clang(), names)
@@ -253,7 +254,8 @@ def made(word: str) -> Path:
 
 def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m tools.scx_schedulers", description=(__doc__ or "").partition("\n")[0]
+        prog="python -m benchgate.features.linux_build.tools.schedulers",
+        description=(__doc__ or "").partition("\n")[0],
     )
     about = f"a source of Linux (default: {SOURCE}), or one of {', '.join(CRATES)}"
     parser.add_argument("of", nargs="?", default=SOURCE, metavar="SOURCE or CRATE", help=about)

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.build import linux_build
-from tests.machines import wait_until
-from tools.scx_schedulers import (
+from benchgate.features.linux_build import kernel
+from benchgate.features.linux_build.tools.schedulers import (
     CRATES,
     FAULTY,
     SCHEDULERS,
@@ -24,6 +23,7 @@ from tools.scx_schedulers import (
     crate,
     say,
 )
+from tests.machines import wait_until
 
 pytestmark = pytest.mark.scx
 
@@ -37,8 +37,8 @@ def differing(one: Path, other: Path) -> list[str]:
 def test_those_of_the_kernel_and_ours_are_equal_in_another_folder(tmp_path: Path) -> None:
     place = tmp_path / "a longer name of a folder".replace(" ", "-")
     place.mkdir()
-    kernel = linux_build.build(SOURCE, notice=say).folder / "vmlinux"
-    build_for_kernel(SOURCE, kernel, place)
+    vmlinux = kernel.build(SOURCE, notice=say).folder / "vmlinux"
+    build_for_kernel(SOURCE, vmlinux, place)
     assert differing(built(), place / "bin") == []
     assert {path.name for path in (place / "bin").iterdir()} == {*SCHEDULERS, FAULTY}
 
@@ -72,7 +72,7 @@ def test_a_kernel_whose_build_was_ended_half_way_has_the_bytes_of_a_whole_one(
     assert half.wait(WHOLE_S) == (130 if number == signal.SIGINT else -number)
     assert (list(cache.glob(LAST)), out.exists()) == ([], False)
     assert building(cache, out).wait(WHOLE_S) == 0
-    assert differing(linux_build.build(SOURCE, notice=say).folder, out) == []
+    assert differing(kernel.build(SOURCE, notice=say).folder, out) == []
 
 
 MIDDLE, LAST = (f"linux-work/*/tree/{name}" for name in ("mm/*.o", "vmlinux.o"))

@@ -1,11 +1,11 @@
 """Builds a Linux kernel from source with a small configuration of ours, once per set of inputs.
 
-Takes the word of a source (linux_source.py) and that of a configuration: names of the parts in
-fixtures/linux-config and paths of files, joined by `+`; gives a `BuiltLinux` in the cache. Its key has the
-digests of source, configuration, compiler and the tool that writes BTF, and equal keys give equal bytes. All
-builds use one folder of the cache, in which make builds only what differs from the last one. One that is
-interrupted goes on there; one that is killed begins again, since a file may be half written. Fails with
-BuildError: what the configuration lacks, which tool is missing, or the compiler's first lines.
+Takes the word of a source (kernel_source.py) and that of a configuration: names of the parts in config/ and
+paths of files, joined by `+`; gives a `BuiltLinux` in the cache. Its key has the digests of source,
+configuration, compiler and the tool that writes BTF, and equal keys give equal bytes. All builds use one
+folder of the cache, in which make builds only what differs from the last one. One that is interrupted goes on
+there; one that is killed begins again, since a file may be half written. Fails with BuildError: what the
+configuration lacks, which tool is missing, or the compiler's first lines.
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ from pathlib import Path
 
 from benchgate.base.errors import BuildError, FetchError
 from benchgate.base.files import file_digest
-from benchgate.base.paths import data_root
 from benchgate.base.process import capture
 from benchgate.base.system.arch import X86_64, Architecture
 from benchgate.base.text import suggestion
-from benchgate.build import cache, linux_source, toolchain
+from benchgate.build import cache, toolchain
 from benchgate.build.cache_storage import (
     FORMAT,
     Notice,
@@ -41,12 +40,13 @@ from benchgate.build.cache_storage import (
 from benchgate.build.fetch.store import FetchSession
 from benchgate.build.fetch.tool import LOADER
 from benchgate.build.fetch.tool import fetch as fetch_tool
-from benchgate.build.linux_source import MANIFEST, LinuxSource
+from benchgate.features.linux_build import host_tools, kernel_source
+from benchgate.features.linux_build.kernel_source import MANIFEST, LinuxSource
 
 KIND, _WORK = "linux-built", "linux-work"
 PAHOLE = "pahole"
 """The program that writes BTF, and its package."""
-PARTS = "fixtures/linux-config"
+PARTS = Path(__file__).with_name("config")
 BASE = "base"
 """The part that every build has."""
 DEFAULT_CONFIG = "sched_ext"
@@ -73,7 +73,7 @@ RESULTS |= {"arch/x86/boot/bzImage": "bzImage", "include/config/kernel.release":
 _LIBBPF = "tools/bpf/resolve_btfids/libbpf"
 """Where a build with BTF makes the source's own library, for a tool of its own."""
 _LIBBPF_NEEDS = ("-lelf", "-lz")
-_BPF_LOADER = "guest/bpf/load.c"
+_BPF_LOADER = Path(__file__).with_name("load.c")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def build(
         raise BuildError(f"a Linux for {guest} cannot be built here: only x86_64 on x86_64; give its image")
     options = read_config(config)
     with FetchSession(notice) as session:
-        result = linux_source.find(source, locked=locked, session=session)
+        result = kernel_source.find(source, locked=locked, session=session)
         require_tools()
         pahole = _pahole(locked=locked, session=session) if _needs_types(options) else ()
     key = {
@@ -128,7 +128,7 @@ def build(
         "compiler": toolchain.compiler().identity,
         "linker": _first_line(("ld", "--version")),
         "pahole": file_digest(Path(pahole[-1])) if pahole else "",
-        "bpf_loader": file_digest(data_root() / _BPF_LOADER) if pahole else "",
+        "bpf_loader": file_digest(_BPF_LOADER) if pahole else "",
     }
 
     def make(files: Path) -> None:
@@ -167,17 +167,17 @@ def read_config(config: str) -> tuple[LinuxOption, ...]:
 def _part(word: str) -> Path:
     if "/" in word or word.endswith(".config"):
         return Path(word).expanduser().absolute()
-    known = sorted(path.stem for path in (data_root() / PARTS).glob("*.config"))
+    known = sorted(path.stem for path in PARTS.glob("*.config"))
     if word not in known:
         near = suggestion(word, known, f"there are {', '.join(known)}")
         form = "the path of a file has a /"
         raise BuildError(f"`{word}` is no part of a configuration of Linux ({near}); {form}")
-    return data_root() / PARTS / f"{word}.config"
+    return PARTS / f"{word}.config"
 
 
 def _options(file: Path) -> Iterator[LinuxOption]:
     """Reasons count in our own parts only: a user's file may have any remark."""
-    ours = file.parent == data_root() / PARTS
+    ours = file.parent == PARTS
     try:
         text = file.read_text(errors="replace")
     except OSError as error:
@@ -220,7 +220,7 @@ def _needs_types(options: Sequence[LinuxOption]) -> bool:
 
 
 def require_tools() -> None:
-    toolchain.require("a build of Linux", _TOOLS, _HEADERS)
+    host_tools.require("a build of Linux", _TOOLS, _HEADERS)
 
 
 def _first_line(argv: Sequence[str]) -> str:
@@ -304,13 +304,13 @@ def _make(maker: _Maker, files: Path) -> None:
     if (maker.tree / _LIBBPF).is_dir():
         make_loader(maker.tree / _LIBBPF, files / "bpf_loader", _LIBBPF_NEEDS)
         stripped.append(files / "bpf_loader")
-    toolchain.strip(stripped, maker.tree, "linux", _BUILD_S)
+    host_tools.strip(stripped, maker.tree, "linux", _BUILD_S)
 
 
 def make_loader(libbpf: Path, out: Path, libraries: Sequence[str]) -> None:
     """Builds the program that loads a scheduler from its object, with this library."""
     flags = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{libbpf}/include", "-o", str(out))
-    source = str(data_root() / _BPF_LOADER)
+    source = str(_BPF_LOADER)
     argv = (*toolchain.compiler().argv, *flags, source, f"{libbpf}/libbpf.a", *libraries)
     toolchain.run_all([argv], libbpf, "bpf-loader", _BUILD_S)
 
@@ -339,7 +339,7 @@ def _configured(maker: _Maker, source: LinuxSource, options: Sequence[LinuxOptio
     """Writes the source, and makes its .config of the options, by its own rules; keeps it if it is equal."""
     tree = maker.tree
     maker.notice(f"writing the source of {source.word} ...")
-    linux_source.write(source, tree)
+    kernel_source.write(source, tree)
     wanted = {option.name: option for option in options}
     asked = tree.with_name("asked.config")
     asked.write_text("".join(f"{option.line}\n" for option in wanted.values()))

@@ -13,13 +13,21 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.build import linux_build
 from benchgate.build.fetch import inputs
+from benchgate.features.linux_build import kernel
+from benchgate.features.linux_build.tools.schedulers import (
+    CRATES,
+    SCHEDULERS,
+    SOURCE,
+    built,
+    clang,
+    crate,
+    say,
+)
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.plan import catalog
 from tests.forked import pytest_in
 from tests.ternkit import Bootkit
-from tools.scx_schedulers import CRATES, SCHEDULERS, SOURCE, built, clang, crate, say
 
 pytestmark = pytest.mark.scx
 NAMES = {"scx_simple": "simple", "scx_central": "central", "scx_flatcg": "flatcg", "scx_qmap": "qmap"}
@@ -53,16 +61,16 @@ def facts(judged: JudgedRun) -> list[bytes]:
 
 
 def test_a_kernel_that_was_built_is_found_in_seconds() -> None:
-    first = linux_build.build(SOURCE, notice=say)
+    first = kernel.build(SOURCE, notice=say)
     begin = time.monotonic()
-    assert linux_build.build(SOURCE, notice=say) == first
+    assert kernel.build(SOURCE, notice=say) == first
     assert time.monotonic() - begin < 10
     assert (first.image.name, first.version.partition(".")[0]) == ("vmlinux", "6")
 
 
 def test_a_rust_of_this_host_is_not_in_the_kernel() -> None:
     """A host without one would build other bytes from the same source, configuration and compiler."""
-    folder = linux_build.build(SOURCE, notice=say).folder
+    folder = kernel.build(SOURCE, notice=say).folder
     assert "CONFIG_RUSTC_VERSION=0\n" in (folder / "config").read_text()
 
 

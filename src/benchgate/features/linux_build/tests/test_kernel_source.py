@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import BuildError, FetchError, UsageError
-from benchgate.build import linux_source
 from benchgate.build.fetch.store import FetchSession
-from benchgate.build.linux_source import LinuxSource, packaged
+from benchgate.features.linux_build import kernel_source
+from benchgate.features.linux_build.kernel_source import LinuxSource, packaged
 
 TEXTS = {
     "Makefile": "all:\n",
@@ -63,14 +63,14 @@ def packed(folder: Path, of: Path) -> LinuxSource:
 
 def find(word: str) -> LinuxSource:
     with FetchSession() as session:
-        return linux_source.find(word, locked=False, session=session)
+        return kernel_source.find(word, locked=False, session=session)
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """Where sources are written to."""
     (tmp_path / "work/tree").mkdir(parents=True)
-    (tmp_path / "work" / linux_source.MANIFEST).write_text("{}")
+    (tmp_path / "work" / kernel_source.MANIFEST).write_text("{}")
     return tmp_path / "work/tree"
 
 
@@ -91,7 +91,7 @@ def test_a_folder_a_commit_and_a_package_have_the_same_files(tmp_path: Path, pla
         packed(tmp_path, top),
         find(str(tree(tmp_path / "b"))),
     ):
-        linux_source.write(source, place)
+        kernel_source.write(source, place)
         assert written(place) == due
         assert (place / "scripts/run.sh").stat().st_mode & 0o100
     assert find(f"{top}@HEAD").label == "Linux built from linux@HEAD"
@@ -101,19 +101,19 @@ def test_a_folder_a_commit_and_a_package_have_the_same_files(tmp_path: Path, pla
 
 def test_only_what_differs_is_written_again(tmp_path: Path, place: Path) -> None:
     top = repository(tmp_path / "linux")
-    linux_source.write(packed(tmp_path, top), place)
+    kernel_source.write(packed(tmp_path, top), place)
     (place / "kernel/sched/core.o").write_text("built")
     stamps = {name: (place / name).stat().st_mtime_ns for name in ("Makefile", "kernel/sched/core.c")}
     (top / "kernel/sched/core.c").write_text("int y;\n")
     (top / "arch/x86/boot/a.c").unlink()
     (top / "new.c").write_text("int z;\n")
-    linux_source.write(find(str(top)), place)
+    kernel_source.write(find(str(top)), place)
     after = written(place)
     assert (after["kernel/sched/core.c"], after["kernel/sched/core.o"]) == ("int y;\n", "built")
     assert ("arch/x86/boot/a.c" in after, "new.c" in after) == (False, True)
     assert (place / "Makefile").stat().st_mtime_ns == stamps["Makefile"]
     assert (place / "kernel/sched/core.c").stat().st_mtime_ns > stamps["kernel/sched/core.c"]
-    linux_source.write(find(f"{top}@HEAD"), place)
+    kernel_source.write(find(f"{top}@HEAD"), place)
     assert written(place).keys() == {*USED, "scripts/link", "kernel/sched/core.o"}
 
 
@@ -132,7 +132,7 @@ def test_the_digest_is_that_of_names_modes_and_contents(tmp_path: Path) -> None:
 def test_a_write_that_is_interrupted_goes_on_with_the_file_that_it_was_writing(
     tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole, put = packed(tmp_path, tree(tmp_path / "linux")), linux_source._put
+    whole, put = packed(tmp_path, tree(tmp_path / "linux")), kernel_source._put
     names: list[str] = []
 
     def stop_in_the_fourth(path: Path, of: str, content: bytes) -> None:
@@ -143,9 +143,9 @@ def test_a_write_that_is_interrupted_goes_on_with_the_file_that_it_was_writing(
         path.write_bytes(content[:3])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(linux_source, "_put", stop_in_the_fourth)
+    monkeypatch.setattr(kernel_source, "_put", stop_in_the_fourth)
     with pytest.raises(KeyboardInterrupt):
-        linux_source.write(whole, place)
+        kernel_source.write(whole, place)
     due = {name: TEXTS[name] for name in USED} | {"scripts/link": "run.sh"}
     assert len(written(place)) == 4
     assert written(place).items() - due.items() != set()
@@ -154,8 +154,8 @@ def test_a_write_that_is_interrupted_goes_on_with_the_file_that_it_was_writing(
         names.append(path.name)
         put(path, of, content)
 
-    monkeypatch.setattr(linux_source, "_put", go_on)
-    linux_source.write(whole, place)
+    monkeypatch.setattr(kernel_source, "_put", go_on)
+    kernel_source.write(whole, place)
     assert written(place) == due
     assert len(names) == len(due) + 1  # the fourth twice, and none of the others
 
@@ -164,7 +164,7 @@ def test_a_half_written_file_goes_if_the_next_source_does_not_have_it(
     tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     top = tree(tmp_path / "linux")
-    linux_source.write(find(str(top)), place)
+    kernel_source.write(find(str(top)), place)
     (top / "new.c").write_text("int z;\n")
 
     def half(path: Path, _: str, content: bytes) -> None:
@@ -172,12 +172,12 @@ def test_a_half_written_file_goes_if_the_next_source_does_not_have_it(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(linux_source, "_put", half)
+        patch.setattr(kernel_source, "_put", half)
         with pytest.raises(KeyboardInterrupt):
-            linux_source.write(find(str(top)), place)
+            kernel_source.write(find(str(top)), place)
     assert written(place)["new.c"] == "int"
     (top / "new.c").unlink()
-    linux_source.write(find(str(top)), place)
+    kernel_source.write(find(str(top)), place)
     assert "new.c" not in written(place)
 
 
@@ -185,27 +185,27 @@ def test_a_file_in_the_place_of_a_folder_is_no_reason_to_fail_for_ever(tmp_path:
     top = tree(tmp_path / "linux")
     (top / "was").mkdir()
     (top / "was/old.c").write_text("int x;\n")
-    linux_source.write(find(str(top)), place)
+    kernel_source.write(find(str(top)), place)
     shutil.rmtree(top / "was")
     (top / "was").write_text("a file now\n")
     with pytest.raises(OSError, match="was"):
-        linux_source.write(find(str(top)), place)
-    assert not place.with_name(linux_source.MANIFEST).exists(), "the folder would be used again"
+        kernel_source.write(find(str(top)), place)
+    assert not place.with_name(kernel_source.MANIFEST).exists(), "the folder would be used again"
 
 
 def test_a_write_that_is_killed_is_told_by_the_missing_list(
     tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    manifest = place.with_name(linux_source.MANIFEST)
+    manifest = place.with_name(kernel_source.MANIFEST)
     seen: list[bool] = []
-    put = linux_source._put
+    put = kernel_source._put
 
     def look(path: Path, of: str, content: bytes) -> None:
         seen.append(manifest.exists())
         put(path, of, content)
 
-    monkeypatch.setattr(linux_source, "_put", look)
-    linux_source.write(packed(tmp_path, tree(tmp_path / "linux")), place)
+    monkeypatch.setattr(kernel_source, "_put", look)
+    kernel_source.write(packed(tmp_path, tree(tmp_path / "linux")), place)
     assert (set(seen), manifest.exists()) == ({False}, True)
 
 
@@ -219,7 +219,7 @@ def test_words_that_name_no_source_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"is not the source of Linux: it has no kernel/sched/core.c"):
         find(str(top))
     with FetchSession() as session, pytest.raises(FetchError, match="--locked allows pinned inputs only"):
-        linux_source.find(str(top), locked=True, session=session)
+        kernel_source.find(str(top), locked=True, session=session)
 
 
 def test_a_commit_and_an_archive_that_are_no_linux_are_refused(tmp_path: Path, place: Path) -> None:
@@ -229,7 +229,7 @@ def test_a_commit_and_an_archive_that_are_no_linux_are_refused(tmp_path: Path, p
     with pytest.raises(UsageError, match=r"@HEAD is not the source of Linux"):
         find(f"{top}@HEAD")
     with pytest.raises(UsageError, match=r"is not the source of Linux"):
-        linux_source.write(packed(tmp_path, top), place)
+        kernel_source.write(packed(tmp_path, top), place)
 
 
 def test_a_tree_in_which_a_kernel_was_built_needs_git(tmp_path: Path) -> None:
@@ -253,4 +253,4 @@ def test_a_damaged_archive_names_no_traceback(tmp_path: Path, place: Path) -> No
     archive = tmp_path / "linux.tar.xz"
     archive.write_bytes(b"no archive")
     with pytest.raises(BuildError, match=r"linux-source-6.12 cannot be unpacked"):
-        linux_source.write(packaged("linux-source-6.12", archive, "d", "l"), place)
+        kernel_source.write(packaged("linux-source-6.12", archive, "d", "l"), place)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.build import linux_source
 from benchgate.build.fetch import inputs
 from benchgate.build.fetch.store import FetchSession
+from benchgate.features.linux_build import kernel_source
+from benchgate.features.linux_build.tools.schedulers import SOURCE, say
 from benchgate.judge.console.kernel_report import kernel_report
 from benchgate.judge.judged_run import JudgedRun
 from tests.ternkit import Bootkit
-from tools.scx_schedulers import SOURCE, say
 
 pytestmark = pytest.mark.scx
 CONFIG = "kcsan"
@@ -50,9 +50,9 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The source of Linux in which whoever writes to a pipe or reads from one uses a word without a lock."""
     tree = tmp_path_factory.mktemp("planted") / "linux"
     tree.mkdir()
-    tree.with_name(linux_source.MANIFEST).write_text("{}")
+    tree.with_name(kernel_source.MANIFEST).write_text("{}")
     with FetchSession(say) as session:
-        linux_source.write(linux_source.find(SOURCE, locked=False, session=session), tree)
+        kernel_source.write(kernel_source.find(SOURCE, locked=False, session=session), tree)
     text = (tree / PIPE).read_text()
     for place, more in ((READ, PLANT), TAKES, PUTS):
         text = before(text, place, more)

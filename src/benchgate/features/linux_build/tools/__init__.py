@@ -1,0 +1,1 @@
+"""For developers: schedulers in BPF, for the kernels that are built here."""
