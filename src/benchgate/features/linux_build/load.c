@@ -1,6 +1,6 @@
 // Loads a scheduler in BPF from an object file, puts it in charge, and stays until it is told to end.
 //
-// It is built with the libbpf of the source of the kernel that it runs on (build/linux_build.py), and takes the
+// It is built with the libbpf of the source of the kernel that it runs on (kernel.py), and takes the
 // object's path. What libbpf and the verifier have to say goes to standard error, which PID 1 keeps. Ends with 1
 // if the object cannot be loaded or is not one scheduler.
 #include <bpf/libbpf.h>
