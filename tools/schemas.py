@@ -38,9 +38,7 @@ from benchgate.base.jsonfields import (
 )
 from benchgate.base.paths import data_root
 from benchgate.base.runs import Outcome
-from benchgate.base.workload.metrics import WINDOWS
-from benchgate.evidence import baseline_file, metrics_csv, results_csv, session_folder
-from benchgate.evidence.baseline_file import BaselineFile
+from benchgate.evidence import metrics_csv, results_csv, session_folder
 from benchgate.evidence.rows import CsvColumn
 from benchgate.evidence.session_folder import COMPLETE, SessionHead
 from benchgate.render.files import memory_csv
@@ -148,15 +146,6 @@ def file_schema(name: str, title: str, found: Schema, **head: object) -> Schema:
 def closed(**properties: Schema) -> Schema:
     required = {"required": [*properties], "additionalProperties": False}
     return {"type": "object", "properties": properties, **required}
-
-
-def _baseline() -> Schema:
-    head = {"format": baseline_file.FORMAT, "version": baseline_file.VERSION}
-    result = schema_of(form_of(BaselineFile))
-    metrics = result["properties"]["cells"]["items"]["properties"]["metrics"]
-    metrics["minItems"] = len(WINDOWS)
-    metrics["items"]["properties"]["samples"]["items"]["maximum"] = MOST
-    return file_schema("baseline-1", "a baseline, version 1", result, **head)
 
 
 def _kvm() -> Schema:
@@ -274,7 +263,7 @@ def _of_features() -> Iterator[Schema]:
 
 def _reports() -> Sequence[Schema]:
     tables = (_results(), _metrics(), _memory())
-    return (*_of_features(), _baseline(), _verdicts(), *tables, _session(), _kvm(), _threads())
+    return (*_of_features(), _verdicts(), *tables, _session(), _kvm(), _threads())
 
 
 def schemas() -> Mapping[str, str]:

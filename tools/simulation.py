@@ -8,6 +8,7 @@ prints the same table. Does not fail.
 from __future__ import annotations
 
 import argparse
+import importlib
 import math
 import random
 import statistics
@@ -15,7 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from benchgate.base.baselines import Baseline, BaselineArm, BaselineSet, Origin
+from benchgate import hooks
 from benchgate.base.cells import Cell, Lane, Mode, Placement
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Verdict, Word
 from benchgate.base.runs import Measurement
@@ -30,10 +31,6 @@ DEFAULT = Policy("simulated", (5, 9, 15, 25), alpha=0.0276, overall_error=0.05, 
 ROWS = (1.87, 1.70, 1.65, 1.60, 1.55)
 THRESHOLD = 1.6
 CORRELATIONS = (0.5, 0.9)
-LOSS = 1.02
-"""The threshold of the simulated regression gate."""
-KEPT = 5
-"""The runs of its baseline, which later looks cannot add to."""
 SLOWED = 1.8
 """How many times as long a run of the bad regime takes."""
 SLOWER, SLOWEST = 40, 200
@@ -52,12 +49,12 @@ def simulate(policy: Policy, ratio: float, cv: float, draws: int, seed: int, *, 
     """The shares of the verdicts in `draws` sessions with a known true ratio. `phi` is the correlation of the
     noise of neighbouring runs of an arm."""
     source = random.Random(f"{seed} {ratio} {cv}" + (f" {phi}" if phi else ""))  # a simulation, not a secret
-    gate = Gate("simulated", "speedup", _cell(1), _cell(2), at_least=THRESHOLD)
+    gate = Gate("simulated", "speedup", simulated_cell(1), simulated_cell(2), at_least=THRESHOLD)
     words: Counter[Word] = Counter()
     runs = 0
     for _ in range(draws):
         arms = (
-            _arm(cpus, _samples(source, centre, cv, policy.max_runs, phi))
+            drawn_arm(cpus, drawn(source, centre, cv, policy.max_runs, phi))
             for cpus, centre in ((1, ratio), (2, 1.0))
         )
         verdict = judge(gate, GateInput({arm.cell.id: arm for arm in arms}, policy, {})).verdict
@@ -66,37 +63,20 @@ def simulate(policy: Policy, ratio: float, cv: float, draws: int, seed: int, *, 
     return Row(ratio, cv, {word: words[word] / draws for word in words}, runs / draws)
 
 
-def against_baseline(policy: Policy, loss: float, cv: float, draws: int, seed: int) -> Row:
-    """Like `simulate`, for a regression gate: new runs, and a baseline that stays as it is."""
-    source = random.Random(f"baseline {seed} {loss} {cv}")
-    gate = Gate("simulated", "regression", None, _cell(1), at_most=LOSS, baseline="simulated.json")
-    words: Counter[Word] = Counter()
-    runs = 0
-    for _ in range(draws):
-        now = _arm(1, _samples(source, loss, cv, policy.max_runs))
-        then = _arm(1, _samples(source, 1.0, cv, KEPT)).measurements
-        arm = BaselineArm(now.cell, Lane.TCG, Placement.PHYSICAL, "", (), then)
-        against = BaselineSet(Origin(), {gate.baseline: Baseline("", "", "", "", "", Origin(), (arm,))})
-        verdict = judge(gate, GateInput({now.cell.id: now}, policy, {}, against)).verdict
-        words[verdict.outcome] += 1
-        runs += verdict.runs
-    return Row(loss, cv, {word: words[word] / draws for word in words}, runs / draws)
-
-
 def with_regimes(policy: Policy, share: float, draws: int, seed: int) -> Row:
     """Like `simulate`, but of the larger arm's runs this share takes SLOWED times as long: its speedup is
     then below the threshold. The lane is the instruction clock's, whose runs are seeds."""
     source = random.Random(f"regimes {seed} {share}")
-    gate = Gate("simulated", "speedup", _cell(1), _cell(2), at_least=THRESHOLD)
+    gate = Gate("simulated", "speedup", simulated_cell(1), simulated_cell(2), at_least=THRESHOLD)
     words: Counter[Word] = Counter()
     runs = 0
     for _ in range(draws):
-        base = _samples(source, ROWS[0], 0.01, policy.max_runs)
+        base = drawn(source, ROWS[0], 0.01, policy.max_runs)
         other = [
             sample * (SLOWED if source.random() < share else 1.0)
-            for sample in _samples(source, 1.0, 0.01, policy.max_runs)
+            for sample in drawn(source, 1.0, 0.01, policy.max_runs)
         ]
-        arms = (_arm(1, base, Lane.INSN), _arm(2, other, Lane.INSN))
+        arms = (drawn_arm(1, base, Lane.INSN), drawn_arm(2, other, Lane.INSN))
         verdict = judge(gate, GateInput({arm.cell.id: arm for arm in arms}, policy, {})).verdict
         words[verdict.outcome] += 1
         runs += verdict.runs
@@ -109,7 +89,7 @@ def naive_pass_share(ratio: float, cv: float, draws: int, seed: int) -> float:
     source = random.Random(f"naive {seed} {ratio} {cv}")
     passed = 0
     for _ in range(draws):
-        base, other = _samples(source, ratio, cv, 5), _samples(source, 1.0, cv, 5)
+        base, other = drawn(source, ratio, cv, 5), drawn(source, 1.0, cv, 5)
         passed += stats.ratio_of_medians(base, other) >= THRESHOLD
     return passed / draws
 
@@ -119,11 +99,11 @@ def effect_shares(runs: int, cv: float, draws: int, seed: int) -> tuple[float, f
     effect of that size, and of half of it."""
     source = random.Random(f"effect {seed} {runs} {cv}")
     policy = replace(DEFAULT, first=runs, max_runs=runs)
-    gate = Gate("simulated", "speedup", _cell(1), _cell(2), at_least=THRESHOLD)
+    gate = Gate("simulated", "speedup", simulated_cell(1), simulated_cell(2), at_least=THRESHOLD)
 
     def session(ratio: float) -> Verdict:
         pairs = ((1, ratio), (2, 1.0))
-        arms = (_arm(cpus, _samples(source, centre, cv, runs)) for cpus, centre in pairs)
+        arms = (drawn_arm(cpus, drawn(source, centre, cv, runs)) for cpus, centre in pairs)
         return judge(gate, GateInput({arm.cell.id: arm for arm in arms}, policy, {})).verdict
 
     size = statistics.median(session(1.9).smallest_effect or 0.0 for _ in range(draws))
@@ -138,7 +118,7 @@ def effect_shares(runs: int, cv: float, draws: int, seed: int) -> tuple[float, f
 def law_shares(law: Law, model: Model, draws: int, seed: int) -> Counter[Word]:
     """The verdicts on a row of that law, with a CV of 3%, whose sigma is exactly at its threshold."""
     source = random.Random(f"law {seed} {law} {model}")
-    cells = tuple(_cell(2**n) for n in range(max(model.fewest, 4)))
+    cells = tuple(simulated_cell(2**n) for n in range(max(model.fewest, 4)))
     settings = (("model", str(model)), ("parameter", "serial" if model is Model.AMDAHL else "sigma"))
     gate = Gate(
         "simulated", "scaling", cells[0], cells[-1], at_most=law.sigma, more=cells[1:-1], settings=settings
@@ -146,7 +126,7 @@ def law_shares(law: Law, model: Model, draws: int, seed: int) -> Counter[Word]:
     words: Counter[Word] = Counter()
     for _ in range(draws):
         arms = {
-            cell.id: _arm(cell.cpus, _samples(source, law.time(cell.cpus), 0.03, DEFAULT.max_runs))
+            cell.id: drawn_arm(cell.cpus, drawn(source, law.time(cell.cpus), 0.03, DEFAULT.max_runs))
             for cell in cells
         }
         words[judge(gate, GateInput(arms, DEFAULT, {})).verdict.outcome] += 1
@@ -185,7 +165,7 @@ def report(draws: int, seed: int, policy: Policy = DEFAULT) -> str:
         words = (Word.PASS, Word.FAIL, Word.INCONCLUSIVE)
         shares = " | ".join(f"{row.shares.get(word, 0.0):.3f}" for word in words)
         lines.append(f"| {ratio:.2f} | {shares} | {row.mean_runs:.1f} |")
-    lines += ["", *_losses(policy, draws, seed)]
+    lines += _of_features(policy, draws, seed)
     power = simulate(replace(policy, max_runs=5), 1.87, 0.065, draws, seed).shares.get(Word.PASS, 0.0)
     drift = [simulate(policy, THRESHOLD, 0.03, draws, seed, phi=phi) for phi in CORRELATIONS]
     wrong = [
@@ -227,17 +207,11 @@ def _regimes(policy: Policy, draws: int, seed: int) -> list[str]:
     return [*lines, f"({draws} draws each)", ""]
 
 
-def _losses(policy: Policy, draws: int, seed: int) -> list[str]:
-    lines = [
-        f"| true loss, CV 1%, at most {LOSS}, {KEPT} runs kept | PASS | FAIL | INCONCLUSIVE | mean n |",
-        "|---|---|---|---|---|",
-    ]
-    for loss in (1.0, LOSS, 1.05):
-        row = against_baseline(policy, loss, 0.01, draws, seed)
-        words = (Word.PASS, Word.FAIL, Word.INCONCLUSIVE)
-        shares = " | ".join(f"{row.shares.get(word, 0.0):.3f}" for word in words)
-        lines.append(f"| loss {loss - 1:.0%} | {shares} | {row.mean_runs:.1f} |")
-    return lines
+def _of_features(policy: Policy, draws: int, seed: int) -> list[str]:
+    """The tables of features' gates."""
+    names = [path.parents[1].name for path in sorted(hooks.FOLDER.glob("*/tools/simulation.py"))]
+    modules = [importlib.import_module(f"benchgate.features.{name}.tools.simulation") for name in names]
+    return [line for module in modules for line in ("", *module.lines(policy, draws, seed))]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -251,12 +225,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _cell(cpus: int) -> Cell:
+def simulated_cell(cpus: int) -> Cell:
     return Cell("simulated", "lognormal", Mode.PROCESS, (), cpus)
 
 
-def _arm(cpus: int, samples: Sequence[float], lane: Lane = Lane.TCG) -> Arm:
-    cell = _cell(cpus)
+def drawn_arm(cpus: int, samples: Sequence[float], lane: Lane = Lane.TCG) -> Arm:
+    cell = simulated_cell(cpus)
     facts = (cell, lane, Placement.PHYSICAL)
     measurements = {
         name: Measurement(*facts, metric, "ns", tuple(samples)) for name, metric in WINDOWS.items()
@@ -264,7 +238,7 @@ def _arm(cpus: int, samples: Sequence[float], lane: Lane = Lane.TCG) -> Arm:
     return Arm(*facts, measurements, attempted=len(samples))
 
 
-def _samples(source: random.Random, centre: float, cv: float, runs: int, phi: float = 0.0) -> list[float]:
+def drawn(source: random.Random, centre: float, cv: float, runs: int, phi: float = 0.0) -> list[float]:
     sigma = math.sqrt(math.log1p(cv**2))
     samples, noise = [], source.gauss(0.0, sigma)
     for _ in range(runs):

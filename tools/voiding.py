@@ -21,10 +21,9 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from benchgate.base.baselines import NOTHING, BaselineSet
 from benchgate.base.cells import Lane
 from benchgate.base.gates import CapacityBound, Policy, Word
 from benchgate.base.runs import VerifiedRun
@@ -131,7 +130,7 @@ class DrawnLab:
     voids: bool
     drawn: int = 0
     void: int = 0
-    against: BaselineSet = NOTHING
+    against: Mapping[str, object] = field(default_factory=dict)
 
     def now_s(self) -> float:
         return 0.0

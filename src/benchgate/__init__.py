@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from benchgate.base.runs import OracleRun, WorkerReport
     from benchgate.base.statistics.histogram import Histogram
     from benchgate.base.text import visible
+    from benchgate.hooks import GateMark
     from benchgate.judge.gates.wording import verdict
     from benchgate.judge.oracles.answers import (
         FOLD,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
         total,
         whole,
     )
-    from benchgate.plan.mark_table import GateMark
     from benchgate.render.figures import ArmFigures, ArmSeries, series_of
     from benchgate.render.view import SessionView
     from benchgate.run.guest import RunningGuest
@@ -57,6 +57,7 @@ _NAMES_BY_MODULE = {
     "base.paths": ("data_root",),
     "base.runs": ("OracleRun", "WorkerReport"),
     "base.text": ("visible",),
+    "hooks": ("GateMark",),
     "judge.oracles.answers": (
         "add_up",
         "all_in_one",
@@ -81,7 +82,6 @@ _NAMES_BY_MODULE = {
         "total",
     ),
     "judge.gates.wording": ("verdict",),
-    "plan.mark_table": ("GateMark",),
     "render.figures": ("ArmFigures", "ArmSeries", "series_of"),
     "render.view": ("SessionView",),
     "run.guest": ("RunningGuest",),

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import Any
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,145 @@ class PlainMark:
     @property
     def signature(self) -> str:
         return f"{self.name}({self.arguments})" if self.arguments else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class GlossaryTerm:
+    word: str
+    meaning: str
+    """One sentence."""
+    page: str
+    """The page of `benchgate docs` that says more."""
+    forms: tuple[str, ...] = ()
+    """Other forms of the word, as texts have them."""
+
+    @property
+    def id(self) -> str:
+        """For links within a page."""
+        return f"word-{self.word.replace(' ', '-')}"
+
+
+BOUNDS = ("at_least", "at_most")
+THRESHOLDS = (*BOUNDS, "insn")
+SHARED = ("cpus", *THRESHOLDS, "metric", "base", "to")
+"""The arguments that plan/marks.py reads. Every other one names a file (GateFile), or is a word that only the
+kind knows (Gate.settings)."""
+GATE = "gate"
+"""The mark that names a kind of gate as its first argument."""
+Good = Literal["never", "always", "at_least", "better"]
+"""When a gate holds only for a good metric, never for a bad one: `at_least` means with this argument,
+`better` with the bound on the metric's better side."""
+
+
+@dataclass(frozen=True, slots=True)
+class GateFile:
+    """A kind of file with which gates compare. An argument of their marks names one, and a session keeps a
+    copy of it, from which it is judged again."""
+
+    name: str
+    """The argument, and the file's name in sentences. No other one has it."""
+    default: str
+    """The path if a mark names none. Each has its suffix."""
+    folder: str
+    """The folder of the copies in a session's, and the key of session.json with their digests by the words of
+    the marks."""
+    largest: int
+    """The most bytes of a file."""
+    ratio_is: str
+    """The word behind a ratio to it: `worse`."""
+    place: str
+    """Its module. `parse(text, where)` gives what a file holds, and fails with EvidenceError.
+    `for_gates(facts, where, files)` gives what a gate's rule finds in `measured.against` by `name`, from the
+    facts of session.json and what each file holds by the mark's word."""
+
+    @property
+    def suffix(self) -> str:
+        return Path(self.default).suffix
+
+    def module(self) -> ModuleType:
+        return importlib.import_module(self.place)
+
+
+@dataclass(frozen=True, slots=True)
+class GateMark:
+    """The mark of a kind of gate, which has the kind's name."""
+
+    name: str
+    about: str
+    """The meaning of the figure, as the rest of a sentence."""
+    example: str
+    """Its arguments, as a test writes them."""
+    takes: tuple[str, ...]
+    needs: tuple[str, ...] = ("cpus",)
+    """The arguments in `takes` that a test must give. If `cpus` is not among them, a mark without it holds at
+    each CPU count that the session measures."""
+    base: int | None = None
+    """The CPU count of the base, unless the mark names one; None if the gate has no such base."""
+    is_of_several: bool = False
+    """Whether `cpus` may be a list, whose first count is the base and whose last one is the cell."""
+    is_ratio: bool = False
+    """Whether a threshold is a ratio, and not a figure in the metric's unit."""
+    metric: str = "work"
+    """The metric of its gates, unless the mark takes `metric`."""
+    lengths: tuple[str, ...] = ()
+    """The settings that are lengths of time, written as `1ms`."""
+    shares: tuple[str, ...] = ()
+    """Those that are shares, written as `10%` or 0.1."""
+    has_own_figure: bool = False
+    """Whether the figure is neither the metric itself nor a ratio of two arms."""
+    good: Good = "never"
+    at_most_kind: str = ""
+    """The kind of the gate if the mark has `at_most`; empty for the mark's own kind."""
+    is_in_id: bool = True
+    """Whether the name is a part of the gate's id."""
+    file: str = ""
+    """The Python file of a user's own kind."""
+    place: str = ""
+    """The module of a feature's kind. `judge(gate, measured)` gives its Ruling. It may have `check(gate,
+    metric, policy)`, which refuses with DecideError what the kind can never decide, and
+    `completed(verdicts)`, which words the kind's verdicts anew when it knows all of a session."""
+    before: str = ""
+    """The mark before which a feature's stands wherever all are listed; empty: the last."""
+    is_common_word: bool = False
+    """Whether many suites mark tests with this word alone. Without arguments it is then no gate's."""
+
+    def __post_init__(self) -> None:
+        if unknown := set(self.needs) - set(self.takes):
+            raise ValueError(f"mark {self.name}: needs {', '.join(sorted(unknown))}, which it does not take")
+
+    @property
+    def takes_either(self) -> bool:
+        """Whether a test must give exactly one of both bounds. The mark `gate` leaves that to the kind, and
+        one that needs both holds for a range."""
+        return self.name != GATE and set(BOUNDS) <= set(self.takes) and not set(BOUNDS) <= set(self.needs)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return (self.name, *filter(None, (self.at_most_kind,)))
+
+    @property
+    def shown(self) -> str:
+        return f"{self.name}({self.example})"
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """The arguments that only the kind knows, which checks them."""
+        named = {file.name for file in kept_files()}
+        return tuple(take for take in self.takes if take not in SHARED and take not in named)
+
+    @property
+    def signature(self) -> str:
+        return f"{self.name}({', '.join([*(['kind'] if self.name == GATE else []), *self.needs, *self.may])})"
+
+    @property
+    def may(self) -> Iterator[str]:
+        """The arguments that a test may leave out, with their defaults."""
+        defaults = {"metric": "'work'", "base": "" if self.base is None else str(self.base)}
+        for take in self.takes:
+            if self.takes_either and take in BOUNDS:
+                yield from ("at_least=|at_most=",) if take == BOUNDS[0] else ()
+            elif take not in self.needs:
+                yield f"{take}={defaults.get(take, '')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +294,12 @@ class Feature:
     """What one feature adds. A place is written as `package.module:NAME`."""
 
     commands: tuple[Command, ...] = ()
+    terms: tuple[GlossaryTerm, ...] = ()
+    """Words of its own that users meet."""
+    gates: tuple[GateMark, ...] = ()
+    """Its kinds of gate, each with the mark of this name."""
+    kept: tuple[GateFile, ...] = ()
+    """What its gates compare with, and users' own gates, if their marks take the argument."""
     marks: tuple[PlainMark, ...] = ()
     fixtures: str = ""
     """The module that declares the fixtures of its marks, which every run of pytest imports."""
@@ -241,6 +386,39 @@ def sessions_named(word: str) -> SessionSource | None:
     """Those that a word of `compare` or `report` names."""
     name = word.partition(":")[0]
     return next((one for one in sessions() if one.name == name and not Path(word).exists()), None)
+
+
+def terms() -> Iterator[GlossaryTerm]:
+    for feature in features().values():
+        yield from feature.terms
+
+
+def gates() -> Iterator[GateMark]:
+    for feature in features().values():
+        yield from feature.gates
+
+
+def gate_of(kind: str) -> GateMark | None:
+    """The mark of a feature's kind of gate; None for any other kind."""
+    return next((row for row in gates() if row.name == kind), None)
+
+
+def kept_files() -> Iterator[GateFile]:
+    for feature in features().values():
+        yield from feature.kept
+
+
+def kept_by(kind: str) -> GateFile | None:
+    """What the file is that a gate of this kind compares with. A user's own kind is in no table: the file of
+    its gates is of the first kind there is."""
+    row, files = gate_of(kind), [*kept_files()]
+    return next((file for file in files if row is None or file.name in row.takes), None)
+
+
+def kept_name(kind: str) -> str:
+    """The file's name in sentences."""
+    file = kept_by(kind)
+    return file.name if file else "file"
 
 
 def marks() -> Iterator[PlainMark]:

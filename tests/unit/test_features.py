@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -47,10 +49,46 @@ def test_a_feature_is_deleted_with_its_folder(name: str, tmp_path: Path) -> None
     told = said(place, "benchgate", "--help") + said(place, "pytest", "--markers", "-p", "no:cacheprovider")
     assert "speedup(" in told
     assert "rejudge" in told
-    for word in (*(f" {one.name} " for one in feature.commands), *(f".{one.name}(" for one in feature.marks)):
+    marks = [*(one.name for one in feature.marks), *(one.name for one in feature.gates)]
+    for word in (*(f" {one.name} " for one in feature.commands), *(f".{name}(" for name in marks)):
         assert word not in told
     planned = said(place, "pytest", "--plan", "tests/smp", "-m", "smp", "-q", "-p", "no:cacheprovider")
     assert "primes-linux-smp2" in planned
+
+
+NAMED_IN: Mapping[str, list[str]] = {
+    "baseline": ["base/gates.py", "judge/gates/wording.py", "plan/planner.py"],
+    "new_system": [],
+}
+"""Features, and where the core names one nevertheless: the file that a gate compares with, whatever it is,
+has the key `baseline` in session.json and verdicts.json."""
+GENERAL = {"regression"}
+"""What the core says of `compare`."""
+
+
+def own_words(name: str) -> set[str]:
+    """The words of a feature by which a source would know it."""
+    feature = hooks.features()[name]
+    told = (feature.commands, feature.gates, feature.marks, feature.kept, feature.options)
+    return {name, *(one.name for rows in told for one in rows)} - GENERAL
+
+
+def naming(name: str, core: Path) -> list[str]:
+    """The files of the core that have a word of the feature."""
+    words = re.compile(rf"\b({'|'.join(map(re.escape, own_words(name)))})s?\b")
+    files = (path for path in core.rglob("*.py") if core / "features" not in path.parents)
+    return sorted(str(path.relative_to(core)) for path in files if words.search(path.read_text()))
+
+
+@pytest.mark.parametrize("name", NAMED_IN)
+def test_the_source_of_the_core_does_not_name_it(name: str) -> None:
+    assert naming(name, Path(hooks.__file__).parent) == NAMED_IN[name]
+
+
+def test_a_source_that_names_a_feature_is_found(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("# compares with baselines\n")
+    (tmp_path / "b.py").write_text("# compares with main.json\n")
+    assert naming("baseline", tmp_path) == ["a.py"]
 
 
 @pytest.mark.long

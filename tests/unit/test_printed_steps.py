@@ -1,4 +1,4 @@
-"""Figures that a guest prints in ticks: what two sessions and a baseline say of their ratio.
+"""Figures that a guest prints in ticks: what two sessions say of their ratio.
 
 46 ticks and 12 are 3.83 times; each may be a tick off, so the ratio lies between 45 / 13 = 3.46 and
 47 / 11 = 4.27.
@@ -13,15 +13,15 @@ import pytest
 
 from benchgate import cli
 from benchgate.base.text import with_interval
-from benchgate.base.workload.metrics import WINDOWS, Metric, MetricDirection, MetricKind
+from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.evidence import figures_file, metrics_csv
 from benchgate.evidence.figures_file import ComparisonSide, FigureKey, Samples
 from benchgate.evidence.rows import RunRow
 from benchgate.render.figures import series_of
 from benchgate.render.metrics import metrics_of
-from benchgate.session.comparing import baseline_diff, comparison
+from benchgate.session.comparing import comparison
 from tests.unit.evidence.test_figures_file import session
-from tests.unit.factories import cell, measurement, rows, view
+from tests.unit.factories import cell, rows, view
 
 TICK = 10_000_000
 HONEST = "3.83 [3.46, 4.27]"
@@ -109,14 +109,6 @@ def test_a_session_has_the_largest_step_of_its_runs(tmp_path: Path) -> None:
         "work": TICK,
         "total": TICK,
     }
-
-
-def test_a_baseline_beside_a_session_is_as_wide_as_the_ticks() -> None:
-    then, now = (
-        replace(measurement(cell(2), [float(ticks * TICK)] * 5, metric=WINDOWS["work"]), step=float(TICK))
-        for ticks in (12, 46)
-    )
-    assert baseline_diff.worse(then, now) == HONEST
 
 
 def test_a_metric_of_a_printed_window_is_as_wide_as_its_step_in_the_tables() -> None:

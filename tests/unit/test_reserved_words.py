@@ -13,7 +13,7 @@ from benchgate.base import glossary as users
 ROOT = Path(benchgate.__file__).parent
 OWNERS = {
     "Arm": "base.gates",
-    "Baseline": "base.baselines",
+    "Baseline": "features.baseline.baselines",
     "Cell": "base.cells",
     "Clock": "base.clocks",
     "Clocks": "base.clocks",
@@ -115,13 +115,20 @@ def test_a_class_with_a_word_of_the_glossary_is_what_the_glossary_says() -> None
     assert list(strange_classes(modules(), words())) == []
 
 
+def is_deleted(module: str) -> bool:
+    """Whether its feature has been deleted with its folder."""
+    return module.startswith("features.") and not (ROOT / "features" / module.split(".")[1]).is_dir()
+
+
 def test_every_owner_is_there() -> None:
     """Otherwise the table would allow a class that the glossary does not mean."""
     sources, reserved = modules(), {singular(word) for word in words()}
     for name, module in OWNERS.items():
-        assert singular(name.lower()) in reserved
-        assert f"class {name}" in sources[module], f"{module} has no class {name}"
-    assert {name for names in MODULES.values() for name in names} <= {*sources}
+        if not is_deleted(module):
+            assert singular(name.lower()) in reserved
+            assert f"class {name}" in sources[module], f"{module} has no class {name}"
+    known = {name for names in MODULES.values() for name in names if not is_deleted(name)}
+    assert known <= {*sources}
 
 
 def test_a_module_with_an_ambiguous_word_is_about_what_the_glossary_says() -> None:

@@ -12,7 +12,6 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Annotated
 
-from benchgate.base.baselines import NOTHING, BaselineSet
 from benchgate.base.cells import Cell, Lane, Mode, Params, ParamValue, Placement, Window
 from benchgate.base.errors import OptionError
 from benchgate.base.jsonfields import As, Between, Matches, PlainWord, Presence
@@ -70,7 +69,12 @@ class Gate:
     settings: Annotated[Settings, Presence.LATER] = ()
     """Settings of its kind, as (name, value), such as the model of a scaling law."""
     baseline: Annotated[str, Presence.LATER] = ""
-    """The baseline file to compare with, as the mark names it; empty if there is none."""
+    """The name of `against` in files."""
+
+    @property
+    def against(self) -> str:
+        """The file to compare with, as the mark names it; empty if there is none."""
+        return self.baseline
 
     @property
     def cells(self) -> tuple[Cell, ...]:
@@ -324,8 +328,8 @@ class GateInput:
     arms: Mapping[str, Arm]
     policy: Policy
     capacity: Mapping[int, CapacityBound]
-    against: BaselineSet = NOTHING
-    """The baselines that gates name."""
+    against: Mapping[str, object] = field(default_factory=dict)
+    """What gates compare with besides arms, by the name of its kind (hooks.GateFile)."""
 
     def __post_init__(self) -> None:
         if self.policy.shows:
@@ -417,6 +421,11 @@ class Verdict:
         if self.smallest_effect >= 1:
             seen = f"no effect below {effect_text(self.smallest_effect)} can be seen"
         return f"{what}; {seen}{then}{advice}"
+
+    @property
+    def against(self) -> str:
+        """The file that the figure is a ratio to; empty if there is none."""
+        return self.baseline or ""
 
     @property
     def sign(self) -> str:

@@ -9,40 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
+from benchgate import hooks
+from benchgate.hooks import GlossaryTerm
 
-@dataclass(frozen=True, slots=True)
-class GlossaryTerm:
-    word: str
-    meaning: str
-    """One sentence."""
-    page: str
-    """The page of `benchgate docs` that says more."""
-    forms: tuple[str, ...] = ()
-    """Other forms of the word, as texts have them."""
-
-    @property
-    def id(self) -> str:
-        """For links within a page."""
-        return f"word-{self.word.replace(' ', '-')}"
-
-
-TERMS = (
+_TERMS = (
     GlossaryTerm(
         "arm",
         "One side of a comparison: the verified samples of one cell, with the reasons for those that are "
         "missing.",
         "gates",
         ("arms",),
-    ),
-    GlossaryTerm(
-        "baseline",
-        "The figures of a session that somebody accepted, in a reviewed file with which `regression` gates "
-        "compare.",
-        "baselines",
-        ("baselines",),
     ),
     GlossaryTerm(
         "cell",
@@ -249,6 +227,7 @@ OUTCOMES = MappingProxyType(
 )
 """What a verdict can be. They are asked for and documented, and not linked where they stand: that is
 everywhere."""
+TERMS = tuple(sorted((*_TERMS, *hooks.terms()), key=lambda term: term.word))
 WORDS: Mapping[str, GlossaryTerm] = MappingProxyType({term.word: term for term in TERMS})
 _FORMS: Mapping[str, GlossaryTerm] = MappingProxyType(
     {form: term for term in TERMS for form in (term.word, *term.forms)}

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from benchgate.base.errors import HostError
 
-DEFAULT_FILE = "reports/baselines/main.json"
-"""The baseline of a mark that names none, and the file that `benchgate baseline accept` writes."""
 _LANDMARK = Path("guest", "bench.h")
 """The header that every workload includes; the folder that contains it contains the rest."""
 

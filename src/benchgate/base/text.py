@@ -22,8 +22,8 @@ LONGEST = 160
 _RUN = re.compile(r"(?<![\w./-])runs/[0-9]{4,}-[^\s;:,()]+")
 """A run's folder, or a file in it, relative to the session's folder."""
 
-_SESSION = re.compile(r"(?<=benchgate baseline accept )SESSION\b")
-"""The session's folder, in the command that accepts it."""
+_SESSION = re.compile(r"(benchgate( [a-z-]+)+ )SESSION\b")
+"""A command with the session's folder."""
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 
@@ -79,7 +79,7 @@ def rooted(text: str, folder: str) -> str:
     """The text with the path of each run below this folder, the session's. A verdict names a run by its
     folder below the session's, and the session itself as `SESSION`, so that its reason is the same in a copy
     of the session."""
-    whole = _SESSION.sub(lambda _: shlex.quote(folder), text)
+    whole = _SESSION.sub(lambda match: f"{match[1]}{shlex.quote(folder)}", text)
     return _RUN.sub(lambda match: shlex.quote(f"{folder}/{match.group()}"), whole)
 
 

@@ -22,7 +22,6 @@ TABLE: tuple[Command, ...] = (
     Command("rejudge", "decide the verdicts again from the files; boots nothing"),
     Command("report", "make the HTML page of a session again from its files; boots nothing"),
     Command("compare", "print the figures of two sessions or programs side by side"),
-    Command("baseline", "keep the figures of a session, to find regressions against them"),
     Command("replay", "repeat a run of the instruction clock exactly"),
     Command("timeline", "write what each CPU and worker of a run did, as a trace for Perfetto's viewer"),
     Command(

@@ -13,7 +13,7 @@ from benchgate.base import glossary
 from benchgate.base.errors import UsageError
 from benchgate.base.paths import data_root
 from benchgate.base.text import suggestion
-from benchgate.hooks import PlainMark
+from benchgate.hooks import GateMark, PlainMark
 from benchgate.plan import mark_table, option_table
 from benchgate.render.tables import columns
 
@@ -51,7 +51,7 @@ def run(words: argparse.Namespace) -> int:
 
 def _written() -> dict[str, str]:
     """What tests and command lines may have, by name."""
-    rows: tuple[PlainMark | mark_table.GateMark, ...] = (*mark_table.PLAIN, *mark_table.TABLE)
+    rows: tuple[PlainMark | GateMark, ...] = (*mark_table.PLAIN, *mark_table.TABLE)
     marks = {
         mark.name: f"{mark.name}: {mark.about}\nAs in: {mark.shown}\nMore: benchgate docs marks"
         for mark in rows

@@ -7,21 +7,18 @@ EvidenceError that names the file and the part; a fact of the origin that is not
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Annotated, Any
 
-from benchgate.base.baselines import Origin, SystemOrigin
 from benchgate.base.cells import Cell
 from benchgate.base.clocks import Clocks, policy_for
 from benchgate.base.errors import CatalogError, EvidenceError
 from benchgate.base.gates import BOOTS, MINUTES, CapacityBound, Gate, Policy
 from benchgate.base.jsonfields import As, Between, PlainWord, Presence, as_json, read, read_key
-from benchgate.base.system.machines import IDEAL, AnyMachine, machine_in
+from benchgate.base.system.machines import IDEAL, AnyMachine
 from benchgate.base.text import UNAVAILABLE, one_line
 from benchgate.base.void_rule import NO_RULE
 from benchgate.base.workload.metrics import WINDOWS, Metric, with_windows
@@ -227,56 +224,16 @@ def read_bounds(facts: Mapping[str, Any], row: str, where: str) -> dict[int, Cap
         return read(dict[int, CapacityBound], facts["capacity"].get(row, {}), "capacity")
 
 
-# ---- the origin
-
-MACHINE = (
-    *("cpu_model", "microcode", "sockets", "cores", "threads", "topology_hidden", "hypervisor", "pins"),
-    *("frequency_policy", "timer_source", "kernel", "isolation", "device_model", "provider", "instance"),
-)
-"""The facts of the envelope that wall time depends on. The memory is not among them: its size differs from
-boot to boot of one machine."""
-LONGEST = 200
-
-
-def origin_of(facts: Mapping[str, Any], where: str) -> Origin:
-    envelope = _part(facts, "envelope", where)
-    systems, settings = _part(facts, "systems", where), _part(facts, "settings", where)
-    emulators, inputs = _part(facts, "emulators", where), _part(facts, "inputs", where)
-    digests = machine_digests(facts, where)
-    return Origin(
-        machine={name: one_line(_text(envelope.get(name, UNAVAILABLE)), LONGEST) for name in MACHINE},
-        systems={
-            str(name): _system(
-                text,
-                _part(settings, name, where),
-                inputs.get(str(emulators.get(name)), {}),
-                digests.get(machine_in(str(name)), ""),
-            )
-            for name, text in systems.items()
-        },
-    )
+# ---- the machines
 
 
 def machine_digests(facts: Mapping[str, Any], where: str) -> dict[str, str]:
     """The digests of the machines with a memory system, by name."""
-    machines = _part(facts, "machines", where)
-    return {str(name): one_line(str(_part(machines, name, where).get("digest")), 64) for name in machines}
+    machines = part_of(facts, "machines", where)
+    return {str(name): one_line(str(part_of(machines, name, where).get("digest")), 64) for name in machines}
 
 
-def _system(text: object, settings: Mapping[str, Any], emulator: object, machine: str) -> SystemOrigin:
-    """A setting may be a file. Where it is plays no part: its content is in the guest's digest."""
-    opened = emulator if isinstance(emulator, Mapping) else {}
-    chosen = {str(name): PurePath(str(value)).name for name, value in dict(settings).items()}
-    definition = hashlib.sha256(f"{text}\n{_text(chosen)}\n".encode(errors="surrogatepass")).hexdigest()
-    clock = one_line(str(opened.get("clock", "")), LONGEST)
-    return SystemOrigin(definition, str(opened.get("digest", "")), clock, machine)
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
-
-
-def _part(facts: Mapping[str, Any], name: str, where: str) -> Mapping[str, Any]:
+def part_of(facts: Mapping[str, Any], name: str, where: str) -> Mapping[str, Any]:
     """Absent in sessions of earlier versions."""
     part = facts.get(name, {})
     if not isinstance(part, Mapping):

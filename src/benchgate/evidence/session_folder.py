@@ -19,12 +19,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Final, Literal
 
+from benchgate import hooks
 from benchgate.base.errors import EvidenceError
 from benchgate.base.files import own_source_digest
 from benchgate.base.jsonfields import Between, Matches, Presence, Sha256, as_json
 from benchgate.base.process import start_time
 from benchgate.evidence import metrics_csv, results_csv
-from benchgate.evidence.baseline_file import FOLDER as BASELINES
 from benchgate.evidence.chain import chain_start, chained, manifest_text
 from benchgate.evidence.files import (
     ATTEMPTS,
@@ -45,9 +45,9 @@ FORMAT, VERSION = "benchgate-session", 1
 RESULTS, METRICS, VERDICTS = "results.csv", "metrics.csv", "verdicts.json"
 FORMATS = {RESULTS: 1, METRICS: 3, VERDICTS: 2, MANIFEST: 1, ATTEMPTS: 1}
 """The versions of a session's files."""
-OWN = frozenset(
-    {SESSION, ATTEMPTS, MANIFEST, SIGNATURE, RESULTS, METRICS, "runs", "smokes", "profile", BASELINES}
-)
+OWN = frozenset({SESSION, ATTEMPTS, MANIFEST, SIGNATURE, RESULTS, METRICS, "runs", "smokes", "profile"}) | {
+    kept.folder for kept in hooks.kept_files()
+}
 """The entries of a session's folder that are not reports."""
 PARTIAL: Final = "partial"
 COMPLETE: Final = "complete"

@@ -1,6 +1,7 @@
 """Decides the verdicts so far and what to run next: `rejudge` gets the same answer for the same arms.
 
-Takes gates, arms by cell id, a policy, the host's capacity by CPU count, and baselines; gives a Decision.
+Takes gates, arms by cell id, a policy, the host's capacity by CPU count, and what else gates
+compare with; gives a Decision.
 Pure. Fails with DecideError if a gate is invalid.
 """
 
@@ -10,10 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from benchgate.base.baselines import NOTHING, BaselineSet
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Policy, Verdict
-from benchgate.judge.gates import judge, regression
+from benchgate.judge.gates import completed, judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ def decide(
     arms: Mapping[str, Arm],
     policy: Policy,
     capacity: Mapping[int, CapacityBound] = MappingProxyType({}),
-    against: BaselineSet = NOTHING,
+    against: Mapping[str, object] = MappingProxyType({}),
 ) -> Decision:
     gates = tuple(gates)
     _require_distinct(gates)
@@ -40,7 +40,7 @@ def decide(
         for cell, runs in ruling.needs.items():
             if arms[cell].runs < runs:
                 needs[cell] = max(needs.get(cell, 0), runs)
-    verdicts = regression.completed(ruling.verdict for ruling in rulings)
+    verdicts = completed(ruling.verdict for ruling in rulings)
     return Decision(MappingProxyType(needs), verdicts)
 
 

@@ -26,8 +26,8 @@ from benchgate.base.workload.scenarios import PREFIX
 from benchgate.base.workload.workloads import Workload
 from benchgate.base.yaml.keys import NAME
 from benchgate.build.revision import commit_of
+from benchgate.hooks import GateMark
 from benchgate.plan import machinefile, policyfile, rtapp, scenariofile, systemfile, workloadfile
-from benchgate.plan.mark_table import GateMark
 
 SELFTEST_WORKLOAD = Workload(
     name=SELFTEST,

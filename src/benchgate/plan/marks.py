@@ -13,29 +13,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchgate import hooks
 from benchgate.base.cells import Params
 from benchgate.base.errors import UsageError
 from benchgate.base.gates import VERIFIED
 from benchgate.base.jsonfields import MOST
-from benchgate.base.paths import DEFAULT_FILE
 from benchgate.base.system.systems import MAX_CPUS, SELFTEST
 from benchgate.base.text import suggestion
 from benchgate.base.workload.metrics import NS, SHARE, Metric, every_metric, time_of
 from benchgate.base.workload.workloads import UNVERIFIED, Workload
-from benchgate.hooks import PlainMark
+from benchgate.hooks import BOUNDS, GATE, THRESHOLDS, GateMark, PlainMark
 from benchgate.plan import catalog
-from benchgate.plan.mark_table import (
-    BOUNDS,
-    GATE,
-    GROWS,
-    MACHINE,
-    RENAMED,
-    SHIPPED,
-    SYSTEM,
-    THRESHOLDS,
-    WORKLOAD,
-    GateMark,
-)
+from benchgate.plan.mark_table import GROWS, MACHINE, RENAMED, SHIPPED, SYSTEM, WORKLOAD
 from benchgate.plan.planned import GateRequest, MarkRequest
 from benchgate.plan.workloadfile import fill
 
@@ -128,7 +117,7 @@ def _gate(
     at_least, at_most, insn = (_threshold(row, given, key, metric) for key in THRESHOLDS)
     kind, file = _named_kind(given) if row.name == GATE else (_kind(row, at_least, at_most), row.file)
     base, more, cpus = _counts(row, given)
-    rest = _to(row, given), more, _settings(row, given) + _unit(row, given, metric), _baseline(row, given)
+    rest = _to(row, given), more, _settings(row, given) + _unit(row, given, metric), _against(row, given)
     return GateRequest(kind, file, cpus, base, metric.name, at_least, at_most, insn, *rest)
 
 
@@ -298,13 +287,14 @@ def _to(row: GateMark, given: MarkArguments) -> str:
     return str(value)
 
 
-def _baseline(row: GateMark, given: MarkArguments) -> str:
-    """The path of the baseline's file, for a mark that takes one."""
-    if "baseline" not in row.takes:
+def _against(row: GateMark, given: MarkArguments) -> str:
+    """The path of the file to compare with, for a mark that takes one."""
+    kept = next((file for file in hooks.kept_files() if file.name in row.takes), None)
+    if kept is None:
         return ""
-    value = given.kwargs.get("baseline", DEFAULT_FILE)
-    if not isinstance(value, str) or not value.endswith(".json") or not value.isprintable():
+    value = given.kwargs.get(kept.name, kept.default)
+    if not isinstance(value, str) or not value.endswith(kept.suffix) or not value.isprintable():
         raise UsageError(
-            f'mark {row.name}: baseline={value!r} is not the path of a file such as "{DEFAULT_FILE}"'
+            f'mark {row.name}: {kept.name}={value!r} is not the path of a file such as "{kept.default}"'
         )
     return value

@@ -48,8 +48,8 @@ class GateRequest:
     """The CPU counts between `base` and `cpus`, for a gate over more than two arms."""
     settings: Settings = ()
     """The settings that only its kind knows (Gate.settings)."""
-    baseline: str = ""
-    """The baseline file to compare with; empty if there is none."""
+    against: str = ""
+    """The file to compare with (hooks.GateFile); empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,7 +170,7 @@ def _plan_gate(
         tests=(request.test,) if request.test else (),
         more=tuple(planned_cell.cell for planned_cell in more),
         settings=asked.settings,
-        baseline=asked.baseline,
+        baseline=asked.against,
     )
     return PlannedGate(f"{arm.test_cell.id}{suffix}", gate, base, arm, more)
 
@@ -279,11 +279,11 @@ def _kind(planned: PlannedCell) -> tuple[str, str, str]:
 
 
 def _with_unique_id(gate: PlannedGate, others: Sequence[PlannedGate]) -> PlannedGate:
-    """Adds threshold and baseline to the id if another test gates the same arms with different ones."""
+    """Adds threshold and file to the id if another test gates the same arms with different ones."""
     if all(other.gate.id != gate.gate.id for other in others):
         return gate
     words = [f"{name}-{value:g}" for name, value in gate.bounds if value is not None]
-    words += [Path(gate.gate.baseline).stem] if gate.gate.baseline else []
+    words += [Path(gate.gate.against).stem] if gate.gate.against else []
     return replace(gate, gate=replace(gate.gate, id="-".join([gate.gate.id, *words])))
 
 

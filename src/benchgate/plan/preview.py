@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchgate import hooks
 from benchgate.base.cells import Lane
 from benchgate.base.gates import SMALLEST_LOOK, VERIFIED, Policy
 from benchgate.base.system.script import values_of
@@ -80,9 +81,9 @@ def _describe_gate(planned: PlannedGate, options: Options) -> str:
         text += f" to {planned.base.cell.system}"
     elif planned.base is not None:
         text += f" over {', '.join(f'smp{arm.cell.cpus}' for arm in planned.arms[:-1])}"
-    elif gate.baseline:
-        there = "" if Path(gate.baseline).exists() else ", which does not exist"
-        text += f" to the baseline {gate.baseline}{there}"
+    elif gate.against:
+        there = "" if Path(gate.against).exists() else ", which does not exist"
+        text += f" to the {hooks.kept_name(gate.kind)} {gate.against}{there}"
     text += "".join(f", {name} {value}" for name, value in gate.settings if name != "unit")
     bound = gate.threshold(planned.arm.seats.lane)
     if bound is not None:
@@ -98,7 +99,7 @@ def _describe_gate(planned: PlannedGate, options: Options) -> str:
 def _bound(planned: PlannedGate, bound: float) -> str:
     """In the unit of the figure: `1.9`, `20 ms`, `5%`."""
     gate, metric = planned.gate, every_metric(planned.arm.workload.metrics).get(planned.gate.metric)
-    if planned.base is not None or gate.baseline or metric is None:
+    if planned.base is not None or gate.against or metric is None:
         return number(bound)
     unit = gate.setting("unit") or ("" if metric.is_window else metric.unit)
     return threshold_text(bound, unit)

@@ -1,17 +1,18 @@
 """Concludes from a session's judged runs: verdicts, attribution tables, and the view of all reports.
 
-Takes the facts of session.json, the judged runs and the baselines; gives a SessionView, by the same code for
-a session that has just ended and for one that is judged again. Fails with EvidenceError if session.json is
-not as it was written, and with NeedsFilesError if it names a program that the caller does not trust.
+Takes the facts of session.json, the judged runs and what else gates compare with; gives a SessionView, by the
+same code for a session that has just ended and for one that is judged again. Fails with EvidenceError if
+session.json is not as it was written, and with NeedsFilesError if it names a program that the caller does not
+trust.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
-from benchgate.base.baselines import NOTHING, BaselineSet
 from benchgate.base.errors import NeedsFilesError
 from benchgate.base.gates import CapacityBound, Gate, Verdict
 from benchgate.base.runs import RawRun, VerifiedRun
@@ -30,7 +31,7 @@ from benchgate.judge.arms import arms, repeats
 from benchgate.judge.checks.witness_summary import who_says, witness_of
 from benchgate.judge.decide import decide
 from benchgate.judge.fits import fits
-from benchgate.judge.gates import regression
+from benchgate.judge.gates import completed
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.noise import noise_of
 from benchgate.judge.run_files import read_console
@@ -43,7 +44,7 @@ def view_of(
     runs: Sequence[JudgedRun],
     where: str,
     trusted: TrustedPrograms,
-    against: BaselineSet = NOTHING,
+    against: Mapping[str, object] = MappingProxyType({}),
 ) -> SessionView:
     verdicts, capacity = _conclude(facts, runs, where, trusted, against)
     plan, policy = reader.read_plan(facts, where), reader.read_policy(facts, where)
@@ -89,7 +90,7 @@ def _conclude(
     runs: Sequence[JudgedRun],
     where: str,
     trusted: TrustedPrograms,
-    against: BaselineSet,
+    against: Mapping[str, object],
 ) -> tuple[tuple[Verdict, ...], dict[int, CapacityBound]]:
     """All verdicts in the order of the plan, and the host's capacity by CPU count."""
     verdicts: list[Verdict] = []
@@ -100,7 +101,7 @@ def _conclude(
         policy = reader.read_policy_of(facts, sweep, where)
         verdicts += decide(gates, arms(sweep.cells, runs, sweep.declared), policy, bounds, against).verdicts
         capacity.update(bounds)
-    return regression.completed(verdicts), capacity
+    return completed(verdicts), capacity
 
 
 def _trusted_gate(gate: Gate, trusted: TrustedPrograms) -> Gate:

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from benchgate import hooks
-from benchgate.base.baselines import NOTHING, BaselineSet
 from benchgate.base.cells import Lane
 from benchgate.base.clocks import Clocks, policy_for
 from benchgate.base.errors import HostError
@@ -30,8 +29,8 @@ from benchgate.base.runs import RawRun
 from benchgate.base.system.systems import SystemKind
 from benchgate.base.workload.metrics import Metric
 from benchgate.build import cache_storage
-from benchgate.evidence import baseline_file, provenance, session_folder
-from benchgate.evidence.facts import bounds_of, origin_of
+from benchgate.evidence import kept_files, provenance, session_folder
+from benchgate.evidence.facts import bounds_of
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.evidence.rows import row_of
 from benchgate.insn.arguments import NO_RECORDS, Records
@@ -89,7 +88,7 @@ class MeasuringSession:
         self._runner: Runner = LocalRunner()
         self._sweeps: tuple[SweepPlan, ...] = ()
         self._ahead: dict[tuple[str, int, bool], RunRequest] = {}
-        self.against: BaselineSet = NOTHING
+        self.against: Mapping[str, object] = {}
 
     # ---- opening
 
@@ -146,7 +145,7 @@ class MeasuringSession:
             started=datetime.now(UTC),
             short_id=secrets.token_hex(3),
         )
-        self._keep_baselines(sweeps)
+        self._keep_files(sweeps)
         self._session.update(**self._facts, **{binding.FACT: binding.RULES})
         remembered.keep(self._session.folder, cells, self._trusted)
         for line in (*choice.told(self.options), *machine_notes(sweeps), *guest_notes(sweeps)):
@@ -164,16 +163,14 @@ class MeasuringSession:
             for cell, count in runs.items():
                 self.progress.expect(count, cell)
 
-    def _keep_baselines(self, sweeps: Sequence[SweepPlan]) -> None:
+    def _keep_files(self, sweeps: Sequence[SweepPlan]) -> None:
         """The files that gates name, as they are now: verdicts are decided again from these copies."""
-        gates = [planned.gate for sweep in sweeps for planned in sweep.gates]
-        copies = baseline_file.load(gate.baseline for gate in gates if gate.baseline)
+        copies = kept_files.load(planned.gate for sweep in sweeps for planned in sweep.gates)
         if copies:
-            self._facts[baseline_file.FACT] = {word: copy.digest for word, copy in copies.items()}
-            self._open_session.keep({copy.name: copy.text for copy in copies.values()})
+            self._facts |= kept_files.facts_of(copies)
+            self._open_session.keep({copy.path: copy.text for copy in copies})
         facts = {**self._open_session.facts, **self._facts}
-        origin = origin_of(facts, str(self._open_session.folder))
-        self.against = BaselineSet(origin, {word: copy.baseline for word, copy in copies.items()})
+        self.against = kept_files.for_gates(copies, facts, str(self._open_session.folder))
 
     def _inputs(self, sweeps: Sequence[SweepPlan]) -> dict[str, Any]:
         """The digests of QEMU and of every image; `labels`: what every report must state about them."""

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from benchgate import hooks
 from benchgate.base.clocks import Clocks
 from benchgate.base.errors import EvidenceError
 from benchgate.base.files import file_digest
@@ -22,11 +23,11 @@ from benchgate.base.gates import VERIFIED, Gate, Policy
 from benchgate.base.system.guest_topology import is_told
 from benchgate.base.text import counted
 from benchgate.base.workload.metrics import WINDOWS, Metric, MetricDirection, MetricKind, every_metric
-from benchgate.evidence import baseline_file
 from benchgate.evidence.facts import read_clocks, read_plan, read_policy
 from benchgate.evidence.files import SESSION, read_object
+from benchgate.hooks import Good
 from benchgate.plan import catalog
-from benchgate.plan.mark_table import OF_KIND, Good
+from benchgate.plan.mark_table import OF_KIND
 from benchgate.plan.planned import PlannedGate, SweepPlan
 from benchgate.session.rejudging.trust import TrustedPrograms, compared
 
@@ -52,7 +53,7 @@ def remarks(
             *compared(facts, where, trusted),
             *_policy_remarks(read_policy(facts, where)),
             *_clock_remarks(read_clocks(facts, where)),
-            *_baseline_remarks(facts),
+            *_remarks_of_files(facts),
             *(_threshold_remarks(gates) if differing is None else _compared_thresholds(gates, differing)),
         )
     return ()
@@ -76,18 +77,21 @@ def _clock_remarks(clocks: Clocks | None) -> list[str]:
     return [] if clocks is None else [f"--clock both: {clocks.sentence}"]
 
 
-def _baseline_remarks(facts: Mapping[str, object]) -> list[str]:
-    """Whoever made the session chose its baselines, so a reader compares them with those of the checkout."""
-    kept = facts.get(baseline_file.FACT)
-    return [_baseline_remark(word, digest) for word, digest in kept.items()] if isinstance(kept, dict) else []
+def _remarks_of_files(facts: Mapping[str, object]) -> Iterator[str]:
+    """Whoever made the session chose what its gates compare with, so a reader compares it with the files of
+    the checkout."""
+    for kept in hooks.kept_files():
+        words = facts.get(kept.folder)
+        if isinstance(words, dict):
+            yield from (f"{kept.name} {word}: {_here(word, digest)}" for word, digest in words.items())
 
 
-def _baseline_remark(word: str, digest: object) -> str:
+def _here(word: str, digest: object) -> str:
     try:
         same = file_digest(Path(word)) == digest
     except OSError:
-        return f"baseline {word}: there is no such file here to compare with the session's copy"
-    return f"baseline {word}: the file here is {'that' if same else 'not the one'} of the session"
+        return "there is no such file here to compare with the session's copy"
+    return f"the file here is {'that' if same else 'not the one'} of the session"
 
 
 def _numbers(policy: Policy, names: Sequence[str]) -> str:

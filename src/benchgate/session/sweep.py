@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from benchgate.base.baselines import BaselineSet
 from benchgate.base.cells import Lane
 from benchgate.base.gates import Arm, CapacityBound, GateInput, Policy, Verdict
 from benchgate.base.runs import Outcome
@@ -41,8 +40,8 @@ class Lab(Protocol):
     """Carries out a plan: boots guests, keeps records, measures the host."""
 
     @property
-    def against(self) -> BaselineSet:
-        """The baselines that gates name."""
+    def against(self) -> Mapping[str, object]:
+        """What gates compare with besides arms (GateInput.against)."""
         ...
 
     def now_s(self) -> float:

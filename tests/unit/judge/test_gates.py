@@ -9,11 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from benchgate import hooks
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Verdict, Word
 from benchgate.base.workload.metrics import WINDOWS
+from benchgate.hooks import Feature, GateMark
 from benchgate.judge import gates
 from benchgate.judge.arms import arm_of
+from benchgate.judge.decide import decide
+from benchgate.judge.gates import check, find
 from tests.unit.factories import POLICY, arm, cell, control, raw_run, right, speedup, verified
 
 
@@ -142,3 +146,44 @@ def test_an_arm_informs_if_its_runs_are_of_such_a_program() -> None:
     runs = [verified(raw_run(cell(2), attempt=number), 100) for number in (1, 2)]
     assert not arm_of(cell(2), runs).informs
     assert arm_of(cell(2), [runs[0], replace(runs[1], unverified=True)]).informs
+
+
+OF_FEATURE = """
+from benchgate import Ruling, Word, verdict
+from benchgate import hooks
+from benchgate.base.errors import DecideError
+from dataclasses import replace
+
+KIND = "odd"
+
+def check(gate, metric, policy):
+    raise DecideError(f"{gate.id}: {metric.name} of policy {policy.name} is even")
+
+def judge(gate, measured):
+    return Ruling(verdict(gate, Word.PASS, "PASS: odd", {}))
+
+def completed(verdicts):
+    return tuple(replace(one, reason=f"{one.reason}, of {len(verdicts)}") for one in verdicts)
+"""
+
+
+def test_a_kind_of_a_feature_is_imported_when_a_gate_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = GateMark("odd", "", "", takes=("cpus",), place="a_module_of_a_kind")
+    monkeypatch.setattr(hooks, "features", lambda: {"x": Feature(gates=(row,))})
+    monkeypatch.syspath_prepend(tmp_path)
+    plain = Gate("p", "verified", None, cell(2))
+    arms = {cell(2).id: arm(cell(2), [100] * 5)}
+    with pytest.raises(DecideError, match=r"use one of control, efficiency, limit, odd, overhead"):
+        find("even")
+    (before,) = decide([plain], arms, POLICY).verdicts
+    assert "of 1" not in before.reason
+    asked = replace(plain, id="o", kind="odd")
+    with pytest.raises(ImportError):
+        decide([asked], arms, POLICY)
+    (tmp_path / f"{row.place}.py").write_text(OF_FEATURE)
+    first, _ = decide([asked, plain], arms, POLICY).verdicts
+    assert first.reason == "PASS: odd, of 2"
+    with pytest.raises(DecideError, match="o: work of policy test is even"):
+        check(asked, WINDOWS["work"], POLICY)

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from benchgate.hooks import GATE, GateMark
 from benchgate.judge.gates import find
 from benchgate.plan import mark_table, marks
-from benchgate.plan.mark_table import GATE, OF_KIND, PLAIN, TABLE, GateMark
+from benchgate.plan.mark_table import OF_KIND, PLAIN, TABLE
 from benchgate.plan.marks import MarkArguments
 
 
@@ -59,3 +60,10 @@ def test_a_row_cannot_need_what_it_does_not_take() -> None:
 def test_pytest_is_told_of_every_mark() -> None:
     names = [line.partition(":")[0].partition("(")[0] for line in mark_table.lines()]
     assert names == [*(mark.name for mark in PLAIN), *(mark.name for mark in TABLE)]
+
+
+def test_a_features_mark_is_before_the_one_that_it_names_or_last() -> None:
+    """Verdicts of one test are in this order."""
+    a, b = (GateMark(name, "", "", takes=("cpus",)) for name in "ab")
+    x, y, z = (GateMark(name, "", "", takes=("cpus",), before=before) for name, before in ("xb", "y-", "za"))
+    assert [row.name for row in mark_table.placed((a, b), (x, y, z))] == ["z", "a", "x", "b", "y"]

@@ -229,7 +229,6 @@ class TestWorkloadsThatRunForAGivenTime:
             ("efficiency", speedup(cpus=2, at_least=0.8)),
             ("limit", limit(metric="total")),
             ("ratio", ratio()),
-            ("regression", MarkArguments((), {"at_most": 1.02})),
             ("scaling", MarkArguments((), {"model": "amdahl", "cpus": (1, 2, 4), "at_most": 0.05})),
         ],
     )

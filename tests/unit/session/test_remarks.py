@@ -174,7 +174,6 @@ def test_a_limit_on_a_percentile_alone_is_pointed_out() -> None:
         RPS,
         ("speedup", {"cpus": 2, "metric": "rps", "at_least": 1.6}),
         ("ratio", {"to": "kernel", "cpus": 2, "metric": "rps", "at_least": 1.0}),
-        ("regression", {"cpus": 2, "metric": "rps", "at_most": 1.02}),
         ("efficiency", {"cpus": 2, "metric": "rps", "at_least": 0.8}),
     ],
 )
@@ -217,7 +216,6 @@ def test_nothing_is_pointed_out_where_it_does_not_apply(alone: tuple[str, dict[s
     "alone",
     [
         ("ratio", {"to": "kernel", "cpus": 2, "metric": "wakeup_p99", "at_least": 1.0}),
-        ("regression", {"cpus": 2, "metric": "wakeup_p99", "at_most": 1.02}),
     ],
 )
 def test_comparing_latencies_alone_is_the_same(alone: tuple[str, dict[str, object]]) -> None:

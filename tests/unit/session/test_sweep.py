@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.baselines import NOTHING
 from benchgate.base.cells import Lane
 from benchgate.base.gates import CapacityBound, Word
 from benchgate.base.runs import Outcome
@@ -40,7 +39,7 @@ class FakeLab:
     """Gives every attempt a figure: 1,000,000 over the CPU count, plus noise without drift."""
 
     NOISE = (3, 1, 4, 1, 5, 9, 2, 6)
-    against = NOTHING
+    against: Mapping[str, object] = {}
 
     def __init__(self, side_by_side: int = 1, **wrong: str) -> None:
         self.side_by_side = side_by_side

@@ -16,8 +16,6 @@ from benchgate.base.statistics.laws import Law, Model
 from benchgate.plan import policyfile
 from tools.simulation import (
     DEFAULT,
-    LOSS,
-    against_baseline,
     effect_shares,
     law_shares,
     main,
@@ -49,22 +47,6 @@ def test_an_alpha_of_five_percent_at_every_look_passes_too_many_kernels() -> Non
     """9.1% instead of 5%: the reason for alpha."""
     row = simulate(replace(DEFAULT, alpha=0.05), 1.60, 0.03, DRAWS, seed=1)
     assert row.shares[Word.PASS] == near(0.091)
-
-
-def test_a_baseline_that_stays_as_it_is_keeps_both_errors_small() -> None:
-    """At the threshold itself either verdict is wrong: at most the policy's 5%, with four standard errors."""
-    most = 0.05 + 4 * math.sqrt(0.05 * 0.95 / DRAWS)
-    row = against_baseline(DEFAULT, LOSS, 0.01, DRAWS, seed=1)
-    assert 0 < row.shares[Word.PASS] < most
-    assert 0 < row.shares[Word.FAIL] < most
-    too_often = against_baseline(replace(DEFAULT, alpha=0.15, overall_error=0.2), LOSS, 0.01, DRAWS, seed=1)
-    assert too_often.shares[Word.PASS] > most
-
-
-def test_a_loss_of_five_percent_is_found_and_none_is_imagined() -> None:
-    result, none = (against_baseline(DEFAULT, loss, 0.01, DRAWS, seed=1).shares for loss in (1.05, 1.0))
-    assert result[Word.FAIL] > 0.95
-    assert (Word.PASS in result, Word.FAIL in none) == (False, False)
 
 
 def test_the_naive_rule_passes_a_kernel_below_the_threshold() -> None:

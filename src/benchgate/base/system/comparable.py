@@ -1,4 +1,4 @@
-"""Of which systems figures may meet in one ratio: the one rule of gates, baselines, tables and `compare`.
+"""Of which systems figures may meet in one ratio: the one rule of gates, tables and `compare`.
 
 Takes systems' names; gives a sentence, empty if they may. Pure; does not fail.
 """

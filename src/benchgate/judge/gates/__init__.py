@@ -1,4 +1,5 @@
-"""The kinds of gate, one file each: ours in this folder, a user's own by path. Each defines KIND and judge().
+"""The kinds of gate, one file each: ours in this folder, a feature's where its mark says (hooks.GateMark), a
+user's own by path. Each defines KIND and judge().
 
 Takes a gate and what was measured; gives its Ruling. A decision is a line: `decide` asks `judge` here, which
 asks the kind's own `judge`; that one names the gate's arms, its rule and the figures of each look, and
@@ -12,15 +13,17 @@ user's file cannot be loaded.
 from __future__ import annotations
 
 import functools
+import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 
+from benchgate import hooks
 from benchgate.base.cells import Cell
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Word
+from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Verdict, Word
 from benchgate.base.pyfile import contained, load_module, modules_of
 from benchgate.base.text import counted
 from benchgate.base.workload.metrics import OF_THREADS, Metric
@@ -64,10 +67,27 @@ def _module(kind: str, file: str) -> ModuleType:
         if getattr(module, "KIND", None) != kind:
             raise DecideError(f"{file}: its KIND is not {kind!r}")
         return module
-    if kind not in _kinds():
-        known = ", ".join(sorted({module.KIND for module in _kinds().values()}))
+    if (found := _shipped(kind)) is None:
+        of_features = {row.name for row in hooks.gates()}
+        known = ", ".join(sorted({module.KIND for module in _kinds().values()} | of_features))
         raise DecideError(f"unknown kind of gate {kind!r}; use one of {known}, or the path of a .py file")
-    return _kinds()[kind]
+    return found
+
+
+def _shipped(kind: str) -> ModuleType | None:
+    """The module of a kind of the core's or of a feature's, which is imported when a gate has it."""
+    row = hooks.gate_of(kind)
+    return importlib.import_module(row.place) if row else _kinds().get(kind)
+
+
+def completed(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
+    """The verdicts, as their kinds word them by all of a session's or, as long as it goes on, by those that
+    there are."""
+    result = tuple(verdicts)
+    for kind in dict.fromkeys(verdict.gate for verdict in result):
+        if words := getattr(_shipped(kind), "completed", None):
+            result = words(result)
+    return result
 
 
 def judge(gate: Gate, measured: GateInput) -> Ruling:

@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
+from benchgate import hooks
 from benchgate.base.cells import Lane, Window
 from benchgate.base.gates import Arm, Gate, Ruling, Verdict, Word
 from benchgate.base.statistics.stats import VISIBLE_STEP, Interval
@@ -62,10 +63,10 @@ def printed_step(step: float, samples: Sequence[float], unit: str) -> str:
 
 def subject(gate: Gate) -> str:
     """`primes-linux smp2/smp1`, `primes-linux smp1,2,4`, `primes smp2 kernel/linux`,
-    `primes-linux-smp2/baseline`, `primes.hi-200-linux-smp2 over primes.hi-100-linux-smp1`, or the cell's id
+    `primes-linux-smp2/FILE`, `primes.hi-200-linux-smp2 over primes.hi-100-linux-smp1`, or the cell's id
     if it has no base."""
-    if gate.baseline:
-        return f"{gate.cell.id}/baseline"
+    if gate.against:
+        return f"{gate.cell.id}/{hooks.kept_name(gate.kind)}"
     if gate.base is None:
         return gate.cell.id
     if gate.base.system != gate.cell.system:
@@ -147,7 +148,7 @@ def verdict(gate: Gate, word: Word, text: str, figures: Mapping[str, object]) ->
         base_cpus=gate.base.cpus if gate.base else None,
         base_system=gate.base.system if gate.base and gate.base.system != gate.cell.system else None,
         cpus=gate.cell.cpus,
-        baseline=gate.baseline or None,
+        baseline=gate.against or None,
         bound="least" if gate.at_least is not None else "most" if gate.at_most is not None else None,
         outcome=word,
         reason="".join(pieces),

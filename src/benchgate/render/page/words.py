@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from benchgate.base import glossary
-from benchgate.base.glossary import GlossaryTerm
+from benchgate.hooks import GlossaryTerm
 from benchgate.render.page.html import VOID, Html, join, tag
 from benchgate.render.page.tables import more
 

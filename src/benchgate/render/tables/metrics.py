@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from benchgate import hooks
 from benchgate.base.gates import Verdict
 from benchgate.base.text import visible, with_interval
 from benchgate.render.escape import markdown
@@ -92,9 +93,9 @@ def _factor(figures: MetricFigures) -> str:
 
 
 def gate(verdict: Verdict) -> str:
-    """`<= 900 ns PASS`, `1.20x [1.18, 1.21] of linux >= 1x PASS`, `1.01x [1.00, 1.02] of the baseline`."""
+    """`<= 900 ns PASS`, `1.20x [1.18, 1.21] of linux >= 1x PASS`, `1.01x [1.00, 1.02] of the FILE`."""
     threshold = f"{units.limit(verdict)} {verdict.outcome}"
-    other = verdict.base_system or ("the baseline" if verdict.baseline else "")
+    other = verdict.base_system or (f"the {hooks.kept_name(verdict.gate)}" if verdict.against else "")
     if not other:
         return threshold
     if verdict.figure is None or verdict.low is None or verdict.high is None:

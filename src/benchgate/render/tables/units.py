@@ -128,7 +128,7 @@ def ratio_of(slow: ArmFigures, fast: ArmFigures, alpha: float, digits: int) -> s
 def unit_of(verdict: Verdict) -> str:
     """The unit of a verdict's figure and threshold. A verdict without a figure does not name one, and earlier
     versions did not name that of a ratio."""
-    is_ratio = verdict.base_cpus is not None or verdict.baseline is not None
+    is_ratio = verdict.base_cpus is not None or bool(verdict.against)
     metric = OF_THREADS.get(verdict.metric)
     usual = "x" if is_ratio and not verdict.parameter else metric.unit if metric else ""
     return unit_on(verdict.system, verdict.unit or usual)

@@ -1,1 +1,1 @@
-"""Sessions side by side: comparison, baselines, regressions."""
+"""Sessions side by side."""

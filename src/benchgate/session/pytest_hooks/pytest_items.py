@@ -12,7 +12,7 @@ import pytest
 
 from benchgate.base.errors import BenchgateError
 from benchgate.base.workload.metrics import every_metric
-from benchgate.evidence import baseline_file
+from benchgate.evidence import kept_files
 from benchgate.judge.gates import check, find
 from benchgate.plan import catalog, choice, marks, planner
 from benchgate.plan.marks import MarkArguments
@@ -41,8 +41,8 @@ def plan_items(metafunc: pytest.Metafunc, state: PytestSession) -> str:
             return f"a test of verdicts needs @pytest.mark.{first.shown}, or another mark of a gate: {more}"
         for gate in request.gates:
             find(gate.kind, gate.file)
-            if gate.baseline:  # a file that is none is refused before anything runs
-                baseline_file.find(gate.baseline)
+            if gate.against:  # a file that is none is refused before anything runs
+                kept_files.find(gate.kind, gate.against)
         state.collected.add(catalog.load_workload(request.workload).name)
         for name in names:
             _parametrize(metafunc, name, request, state)

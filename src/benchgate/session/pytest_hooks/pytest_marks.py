@@ -15,8 +15,9 @@ import pytest
 
 from benchgate.base.errors import UsageError
 from benchgate.base.text import one_line
+from benchgate.hooks import GateMark
 from benchgate.plan import catalog, mark_table
-from benchgate.plan.mark_table import RENAMED, SHIPPED, GateMark
+from benchgate.plan.mark_table import RENAMED, SHIPPED
 from benchgate.session.pytest_hooks.pytest_use import FIXTURES, OF_MARKS, is_label, is_ours
 
 ONE_OF_THEM = ("workload", "machine", *OF_MARKS)

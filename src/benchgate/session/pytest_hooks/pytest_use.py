@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from benchgate import hooks
-from benchgate.plan.mark_table import LABEL, RENAMED, SHIPPED, WORKLOAD
+from benchgate.plan.mark_table import RENAMED, SHIPPED, WORKLOAD
 from benchgate.plan.option_table import TABLE
 
 PLUGINS = ("benchgate.pytest_plugin", *hooks.fixture_modules())
@@ -59,7 +59,8 @@ def is_marked(item: pytest.Item) -> bool:
 
 def is_label(mark: pytest.Mark) -> bool:
     """True if a mark that suites use as a mere word is no gate."""
-    return mark.name == LABEL and not mark.args and not mark.kwargs
+    row = SHIPPED.get(mark.name)
+    return row is not None and row.is_common_word and not mark.args and not mark.kwargs
 
 
 def is_ours(layers: Mapping[str, Sequence[Any]], name: str) -> bool:

@@ -23,7 +23,7 @@ from benchgate.base.runs import Outcome, RawRun, VerifiedRun
 from benchgate.base.system.systems import System
 from benchgate.base.void_rule import VoidRule
 from benchgate.base.workload.workloads import Workload
-from benchgate.evidence import baseline_file, check, metrics_csv, results_csv, session_folder
+from benchgate.evidence import check, kept_files, metrics_csv, results_csv, session_folder
 from benchgate.evidence.chain import parse_chain
 from benchgate.evidence.facts import read_machine, read_plan, read_policy
 from benchgate.evidence.files import ATTEMPTS, MANIFEST, SESSION, files_below, read_object, read_text
@@ -79,7 +79,7 @@ def judged(folder: Path, trusted: TrustedPrograms, verb: str) -> JudgedSession:
     systems = {judged.run.cell.system for judged in runs}
     per_count = {system for system in systems if system_of(facts, system, where).has_guest_per_count}
     check_binding(facts, runs, sweeps, policy, where, per_count=per_count)
-    against = baseline_file.read_back(folder, facts, where)
+    against = kept_files.read_back(folder, facts, where)
     view = view_of(facts, runs, where, trusted, against)
     for gate in (one for sweep in plan for one in sweep.gates):
         if other := {gate.base or gate.cell, gate.cell} - known:

@@ -74,8 +74,8 @@ def _of_test(gate: Gate, test: str, marked: FunctionMarks) -> Iterator[str]:
         yield f"{gate.id}: the session measured {gate.cell.workload}, and {test} asks for {marked.workload}"
     asked = next((request for request in marked.gates if _key_of(request, gate) == _key(gate)), None)
     if asked is None:
-        kind, cpus, metric, base, to, baseline, *_ = _key(gate)
-        other = to or baseline
+        kind, cpus, metric, base, to, against, *_ = _key(gate)
+        other = to or against
         over = f" over {base}" if base is not None else f" compared with {other}" if other else ""
         yield f"{gate.id}: {test} has no gate {kind} of {metric} at {cpus} CPUs{over}"
         return
@@ -87,7 +87,7 @@ def _of_test(gate: Gate, test: str, marked: FunctionMarks) -> Iterator[str]:
 
 _Key = tuple[str, int, str, int | None, str, str, tuple[int, ...], Params]
 """What identifies a gate within a test function: kind, CPUs, metric, the CPUs or system of its base, the file
-of its baseline, the CPUs between both, and its settings."""
+with which it compares, the CPUs between both, and its settings."""
 
 
 def _key(gate: Gate) -> _Key:
@@ -98,13 +98,13 @@ def _key(gate: Gate) -> _Key:
         to = gate.base.system
     more = tuple(cell.cpus for cell in gate.more)
     kind, cpus = name_of(gate.kind), gate.cell.cpus
-    return kind, cpus, gate.metric, base, to, gate.baseline, more, gate.settings
+    return kind, cpus, gate.metric, base, to, gate.against, more, gate.settings
 
 
 def _key_of(asked: GateRequest, gate: Gate) -> _Key:
     """A mark without a CPU count has the one of the gate."""
     cpus = asked.cpus or gate.cell.cpus
-    result = asked.metric, asked.base, asked.to, asked.baseline, asked.more, asked.settings
+    result = asked.metric, asked.base, asked.to, asked.against, asked.more, asked.settings
     return asked.kind, cpus, *result
 
 

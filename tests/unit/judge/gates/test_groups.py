@@ -11,8 +11,6 @@ from benchgate.base.cells import Lane
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Verdict, Word
 from benchgate.base.workload.metrics import OF_THREADS, WASTED, WASTED_LONGEST
 from benchgate.judge.gates import judge
-from tests.unit import baselines
-from tests.unit.baselines import FILE, against, baseline
 from tests.unit.factories import POLICY, arm, cell, control, speedup
 from tests.unit.judge.gates.test_scaling import amdahl
 
@@ -172,21 +170,6 @@ def test_a_law_passes_only_if_that_of_the_worst_group_does() -> None:
     verdict = decided(gate, *made, policy=replace(POLICY, first=9, max_runs=9))
     assert verdict.outcome is Word.INCONCLUSIVE
     assert "the runs of smp8 fall into 2 groups" in verdict.reason
-
-
-def test_a_regression_passes_only_if_the_worst_group_does() -> None:
-    now = seeded(2, mixed(1, 9))
-    kept = baseline(baselines.arm(cell(2), [100.0] * 9, lane=Lane.INSN, unit="ns"))
-    gate = Gate("g", "regression", None, cell(2), at_most=1.1, baseline=FILE)
-    measured = {now.cell.id: now}
-    nine = {"first": 9, "max_runs": 9}
-    old, new = (
-        judge(gate, GateInput(measured, replace(policy, **nine), {}, against(kept))).verdict  # type: ignore[arg-type]
-        for policy in (OLD, POLICY)
-    )
-    assert old.outcome is Word.PASS
-    assert new.outcome is Word.INCONCLUSIVE
-    assert f"the runs of {cell(2).id} fall into 2 groups" in new.reason
 
 
 @pytest.mark.parametrize("metric", [WASTED, WASTED_LONGEST])

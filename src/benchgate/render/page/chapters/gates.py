@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from benchgate import hooks
 from benchgate.base.cells import Cell, Lane, Window
 from benchgate.base.gates import VERIFIED, Verdict, Word
 from benchgate.base.text import NEXT, counted
@@ -142,11 +143,11 @@ def _cells(page: PageView, line: GateLine) -> TableLine:
     verdict, row = line.verdict, _row_of(page, line.verdict)
     badge = tag("span", "negative control", class_="badge") if verdict.gate == "control" else None
     name = join([tag("a", line.subject, href=f"#{row.id}"), badge])
-    is_worse = verdict.baseline and verdict.figure is not None
+    against = hooks.kept_by(verdict.gate) if verdict.against and verdict.figure is not None else None
     cells = [
         name,
         word(str(line.word)),
-        tag("span", f"{line.figure} worse" if is_worse else line.figure, class_="seen"),
+        tag("span", f"{line.figure} {against.ratio_is}" if against else line.figure, class_="seen"),
         _asked(page, verdict),
         _how(page, line),
     ]
@@ -162,7 +163,7 @@ def _row_of(page: PageView, verdict: Verdict) -> PageRow:
 def _asked(page: PageView, verdict: Verdict) -> str:
     """`work > 1.6x`; of a cell without a threshold, what else is asked. A verdict without a figure does not
     name the unit of its threshold, but the runs do."""
-    if verdict.unit is None and verdict.base_cpus is None and not verdict.baseline:
+    if verdict.unit is None and verdict.base_cpus is None and not verdict.against:
         series = (page.metrics[of.key] for of in _row_of(page, verdict).series if of.system == verdict.system)
         units_ = (of.unit for every in series for of in every if of.metric.name == verdict.metric)
         verdict = replace(verdict, unit=next(units_, None))
@@ -207,7 +208,7 @@ def _measured(page: PageView, verdict: Verdict) -> str:
     """The figure; of a gate that decided nothing, that of the runs that there are."""
     if verdict.figure is not None:
         return units.figure(verdict)
-    is_own = verdict.gate in OWN_FIGURE or verdict.base_system or verdict.baseline or verdict.parameter
+    is_own = verdict.gate in OWN_FIGURE or verdict.base_system or verdict.against or verdict.parameter
     if is_own or verdict.gate == VERIFIED:
         return NOTHING
     for series in _row_of(page, verdict).series:

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchgate.base.baselines import Baseline, BaselineArm, Origin, SymbolCounts
 from benchgate.base.cells import Lane
 from benchgate.base.errors import UsageError
 from benchgate.base.gates import Arm
@@ -20,13 +19,13 @@ from benchgate.base.system.machines import unit_on
 from benchgate.base.text import counted, visible, with_interval
 from benchgate.base.workload.metrics import MetricDirection
 from benchgate.build.cache_storage import Notice
-from benchgate.evidence.baseline_file import OTHERS
-from benchgate.evidence.facts import origin_of
 from benchgate.evidence.files import SESSION
-from benchgate.judge.gates import baseline_checks
-from benchgate.judge.gates.baseline_checks import exact
+from benchgate.features.baseline import acceptance, checks
+from benchgate.features.baseline.baseline_file import OTHERS
+from benchgate.features.baseline.baselines import Baseline, BaselineArm, Origin, SymbolCounts
+from benchgate.features.baseline.checks import exact
+from benchgate.features.baseline.origin import origin_of
 from benchgate.render.tables import columns
-from benchgate.session.comparing import acceptance
 from benchgate.session.rejudging.rejudge import JudgedSession
 
 ALPHA = 0.0276
@@ -57,7 +56,7 @@ def text(baseline: Baseline, asked: acceptance.AcceptanceRequest, notice: Notice
     pairs = [
         _Pair(then, arm, _runs(session, arm), here, baseline.origin)
         for arm in shown
-        if (then := baseline_checks.arm_for(baseline, arm.cell, arm.lane))
+        if (then := checks.arm_for(baseline, arm.cell, arm.lane))
     ]
     if not pairs:
         cells = ", ".join(arm.cell.id for arm in baseline.arms)
@@ -82,10 +81,10 @@ def _cell(pair: _Pair) -> Iterator[str]:
     if work is None:
         yield "  no verified run"
         return
-    if wrong := baseline_checks.incomparable(work, other, pair.here, pair.there):
+    if wrong := checks.incomparable(work, other, pair.here, pair.there):
         yield f"  not comparable: {wrong}"
         return
-    names = baseline_checks.changed(work, other, pair.here, pair.there)
+    names = checks.changed(work, other, pair.here, pair.there)
     yield f"  by digest: another {', another '.join(names)}" if names else "  by digest: nothing has changed"
     head = ["metric", "baseline", "now", "times worse"]
     rows = [head, *(_metric(pair, name) for name in then.measurements if name in now.measurements)]
@@ -115,9 +114,9 @@ def _seeds(pair: _Pair, name: str) -> Iterator[str]:
     if now is None:
         yield f"  {name}: only in the baseline"
         return
-    if now.lane is not Lane.INSN or baseline_checks.incomparable(now, then, pair.here, pair.there):
+    if now.lane is not Lane.INSN or checks.incomparable(now, then, pair.here, pair.there):
         return
-    every, differing = baseline_checks.common(now, then), baseline_checks.differences(now, then)
+    every, differing = checks.common(now, then), checks.differences(now, then)
     if every and not differing:
         yield f"  {name}: equal to the last digit in {counted(len(every), 'seed')}"
     for seed, (before, after) in differing.items():

@@ -9,11 +9,10 @@ other figures. Fails with DecideError if the gate is invalid.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from benchgate.base.baselines import BaselineArm
 from benchgate.base.cells import Lane
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Verdict, Word
@@ -21,7 +20,10 @@ from benchgate.base.runs import Measurement
 from benchgate.base.statistics.stats import Interval
 from benchgate.base.text import NEXT, counted, visible, without_advice
 from benchgate.base.workload.metrics import Metric, number
-from benchgate.judge.gates import baseline_checks, figures, looks, two_arms
+from benchgate.features.baseline import checks
+from benchgate.features.baseline.baselines import NOTHING, BaselineArm, BaselineSet
+from benchgate.features.baseline.feature import BASELINE
+from benchgate.judge.gates import figures, looks, two_arms
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import RATIO, GateFigures
 from benchgate.judge.gates.looks import GateQuestion, rule_of
@@ -32,7 +34,7 @@ ACCEPT = ("benchgate", "baseline", "accept", "SESSION")
 
 
 def check(gate: Gate, _metric: Metric | None = None, _policy: Policy | None = None) -> None:
-    if gate.base is not None or gate.at_least is not None or gate.at_most is None or not gate.baseline:
+    if gate.base is not None or gate.at_least is not None or gate.at_most is None or not gate.against:
         raise DecideError(f"{gate.id}: a regression gate takes a cell, at_most and a baseline, and no base")
     for name, limit in gate.thresholds.items():
         if limit < 1:
@@ -55,21 +57,27 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     return looks.judge(asked, partial(_figures, gate, measured, asked.limit))
 
 
+def baselines_in(against: Mapping[str, object]) -> BaselineSet:
+    """The baselines that gates name, of all that they compare with."""
+    result = against.get(BASELINE.name)
+    return result if isinstance(result, BaselineSet) else NOTHING
+
+
 # ---- what cannot be compared
 
 
 def _problem(gate: Gate, measured: GateInput, arm: Arm) -> str:
     """The sentence of an INVALID verdict; empty if there is a baseline to compare with."""
-    baseline = measured.against.baselines.get(gate.baseline)
+    baseline = baselines_in(measured.against).baselines.get(gate.against)
     then = _then(gate, measured, arm)
     if baseline is None:
-        return _invalid(gate, f"there is no baseline {gate.baseline}", _add(gate))
+        return _invalid(gate, f"there is no baseline {gate.against}", _add(gate))
     if then is None and (others := baseline.other_machines_of(gate.cell)):
-        why = f"the baseline {gate.baseline} has this cell only on machine {', '.join(others)}"
+        why = f"the baseline {gate.against} has this cell only on machine {', '.join(others)}"
         return _invalid(gate, f"{why}, and figures of two machines are never compared", _add(gate))
     if then is None:
-        return _invalid(gate, f"the baseline {gate.baseline} does not have this cell", _add(gate))
-    if lacking := baseline_checks.missing(then, gate.metric):
+        return _invalid(gate, f"the baseline {gate.against} does not have this cell", _add(gate))
+    if lacking := checks.missing(then, gate.metric):
         return _invalid(gate, lacking, OTHER_FILE)
     return _contradiction(gate, measured, arm, then)
 
@@ -79,12 +87,15 @@ def _contradiction(gate: Gate, measured: GateInput, arm: Arm, then: BaselineArm)
     now, other = arm.measurement(gate.metric), then.measurements[gate.metric]
     if now is None:
         return ""
-    here, there = measured.against.origin, measured.against.baselines[gate.baseline].origin
-    if wrong := baseline_checks.incomparable(now, other, here, there):
+    here, there = (
+        baselines_in(measured.against).origin,
+        baselines_in(measured.against).baselines[gate.against].origin,
+    )
+    if wrong := checks.incomparable(now, other, here, there):
         return _invalid(gate, wrong, f"keep one baseline for each lane and machine: {OTHER_FILE}")
-    if not baseline_checks.is_same_program(now, other, here, there):
+    if not checks.is_same_program(now, other, here, there):
         return ""
-    differing = baseline_checks.unequal(arm, then, gate.metric)
+    differing = checks.unequal(arm, then, gate.metric)
     why = f"guest, system, QEMU and clock are those of the baseline, but {differing}"
     return _invalid(gate, why, _where(gate, arm)) if differing else ""
 
@@ -94,7 +105,7 @@ OTHER_FILE = f"{command(*ACCEPT, '--out', 'ANOTHER.json')}, which the mark names
 
 def _add(gate: Gate) -> str:
     """What the file has already stays as it is."""
-    return command(*ACCEPT, "--add", "--out", gate.baseline)
+    return command(*ACCEPT, "--add", "--out", gate.against)
 
 
 def completed(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
@@ -128,7 +139,7 @@ def _without_acceptance(of: Verdict) -> Verdict:
 def _where(gate: Gate, arm: Arm) -> str:
     """The command that shows what differs."""
     symbols = ["--profile"] if arm.lane is Lane.INSN else []
-    return command("benchgate", "baseline", "diff", gate.baseline, arm.sample, *symbols)
+    return command("benchgate", "baseline", "diff", gate.against, arm.sample, *symbols)
 
 
 def _invalid(gate: Gate, why: str, advice: str) -> str:
@@ -136,8 +147,8 @@ def _invalid(gate: Gate, why: str, advice: str) -> str:
 
 
 def _then(gate: Gate, measured: GateInput, arm: Arm) -> BaselineArm | None:
-    baseline = measured.against.baselines.get(gate.baseline)
-    return baseline_checks.arm_for(baseline, gate.cell, arm.lane) if baseline else None
+    baseline = baselines_in(measured.against).baselines.get(gate.against)
+    return checks.arm_for(baseline, gate.cell, arm.lane) if baseline else None
 
 
 # ---- the figures
@@ -166,8 +177,11 @@ def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> GateFi
 
 def _beside(gate: Gate, measured: GateInput, now: Measurement, then: Measurement) -> tuple[str, bool]:
     """What is compared with, and whether it is the same program."""
-    baseline, here = measured.against.baselines[gate.baseline], measured.against.origin
-    names = baseline_checks.changed(now, then, here, baseline.origin)
+    baseline, here = (
+        baselines_in(measured.against).baselines[gate.against],
+        baselines_in(measured.against).origin,
+    )
+    names = checks.changed(now, then, here, baseline.origin)
     what = f"another {' and '.join(names)}" if names else "the same guest"
-    is_same = baseline_checks.is_same_program(now, then, here, baseline.origin)
+    is_same = checks.is_same_program(now, then, here, baseline.origin)
     return f"baseline of {baseline.finished[:10]}: {counted(len(then.samples), 'run')} of {what}", is_same

@@ -9,17 +9,18 @@ from typing import Any
 
 import pytest
 
-from benchgate.base.baselines import Baseline, Origin
 from benchgate.base.cells import Lane, Placement
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Verdict, Word
 from benchgate.base.runs import Measurement
 from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
+from benchgate.features.baseline.baselines import Baseline, Origin
+from benchgate.features.baseline.regression import completed
+from benchgate.features.baseline.tests import baselines
+from benchgate.features.baseline.tests.baselines import FILE, ORIGIN, SYSTEM, against, baseline, figures
 from benchgate.judge.gates import check, judge
-from benchgate.judge.gates.regression import completed
-from tests.unit import baselines
-from tests.unit.baselines import FILE, ORIGIN, SYSTEM, against, baseline, figures
 from tests.unit.factories import POLICY, cell
+from tests.unit.judge.gates.test_groups import OLD, mixed, seeded
 
 CELL = cell(2)
 RPS = Metric("rps", MetricKind.RATE, MetricDirection.MORE, "requests/s", of="done")
@@ -393,3 +394,18 @@ def test_a_session_that_is_no_baseline_is_not_advised_to_be_accepted() -> None:
 def test_a_name_that_a_shell_would_read_is_quoted() -> None:
     lacking = decided(now([100] * 5), None, baseline="x; rm -r y")
     assert lacking.commands == ("benchgate baseline accept SESSION --add --out 'x; rm -r y'",)
+
+
+def test_a_regression_passes_only_if_the_worst_group_does() -> None:
+    now = seeded(2, mixed(1, 9))
+    kept = baseline(baselines.arm(cell(2), [100.0] * 9, lane=Lane.INSN, unit="ns"))
+    asked = Gate("g", "regression", None, cell(2), at_most=1.1, baseline=FILE)
+    measured = {now.cell.id: now}
+    nine = {"first": 9, "max_runs": 9}
+    old, new = (
+        judge(asked, GateInput(measured, replace(policy, **nine), {}, against(kept))).verdict  # type: ignore[arg-type]
+        for policy in (OLD, POLICY)
+    )
+    assert old.outcome is Word.PASS
+    assert new.outcome is Word.INCONCLUSIVE
+    assert f"the runs of {cell(2).id} fall into 2 groups" in new.reason

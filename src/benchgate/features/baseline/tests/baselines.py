@@ -7,11 +7,19 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from benchgate.base.baselines import Baseline, BaselineArm, BaselineSet, Origin, SymbolCounts, SystemOrigin
 from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.runs import Measurement
 from benchgate.base.workload.metrics import WINDOWS
-from benchgate.evidence import baseline_file
+from benchgate.features.baseline import baseline_file
+from benchgate.features.baseline.baselines import (
+    Baseline,
+    BaselineArm,
+    BaselineSet,
+    Origin,
+    SymbolCounts,
+    SystemOrigin,
+)
+from benchgate.features.baseline.feature import BASELINE
 from tests.unit.factories import cell
 
 FILE = "reports/baselines/main.json"
@@ -58,8 +66,8 @@ def baseline(*arms: BaselineArm, origin: Origin = ORIGIN) -> Baseline:
     )
 
 
-def against(found: Baseline | None, here: Origin = ORIGIN) -> BaselineSet:
-    return BaselineSet(here, {} if found is None else {FILE: found})
+def against(found: Baseline | None, here: Origin = ORIGIN) -> dict[str, object]:
+    return {BASELINE.name: BaselineSet(here, {} if found is None else {FILE: found})}
 
 
 def symbols(counts: Mapping[tuple[str, str], int]) -> SymbolCounts:

@@ -14,13 +14,14 @@ import jsonschema
 import pytest
 
 from benchgate import cli
-from benchgate.base.paths import DEFAULT_FILE, data_root
+from benchgate.base.paths import data_root
 from benchgate.evidence.chain import manifest_text
 from benchgate.evidence.check import INTACT, MISMATCH, TAMPERED, UNKNOWN_VERSION, verify_session
 from benchgate.evidence.files import MANIFEST, digest_of, files_below
+from benchgate.features.baseline.feature import BASELINE
+from benchgate.features.baseline.tests.baselines import forged, written
 from benchgate.session.rejudging import rejudge
 from tests.plugin.conftest import Rig
-from tests.unit.baselines import forged, written
 
 TESTS = """
 import pytest
@@ -36,6 +37,7 @@ def test_regression(verdict):
 def test_right(cell):
     cell.require_verified()
 """
+DEFAULT_FILE = BASELINE.default
 BASE, SLOWER = (19_000_000, 10_000_000), (19_000_000, 12_000_000)
 
 

@@ -2,10 +2,6 @@
 
 Takes a Baseline and gives text; takes the untrusted text of a file and gives a Baseline. Its digest shows a
 change that was made by hand. Reading fails with EvidenceError that names the file and what is wrong.
-
-A session reads its baselines when it begins and keeps them in its folder, from which `verify` reads them
-back. Takes the words of marks, which are paths; gives baselines by word. A file that does not exist is left
-out, and its gates are INVALID. Fails with EvidenceError also if the kept one was changed.
 """
 
 from __future__ import annotations
@@ -16,22 +12,13 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from benchgate.base.baselines import (
-    AddedCells,
-    Baseline,
-    BaselineArm,
-    BaselineSet,
-    Origin,
-    SymbolCounts,
-    line_of,
-)
 from benchgate.base.cells import Cell, Lane, Placement
-from benchgate.base.errors import EvidenceError, IncompleteError
+from benchgate.base.errors import EvidenceError
 from benchgate.base.files import read_json
 from benchgate.base.gates import SMALLEST_LOOK
 from benchgate.base.jsonfields import (
@@ -50,12 +37,20 @@ from benchgate.base.runs import Measurement
 from benchgate.base.text import one_line
 from benchgate.base.void_rule import MOST_RUNS
 from benchgate.base.workload.metrics import WINDOWS, Metric
-from benchgate.evidence.facts import origin_of
 from benchgate.evidence.files import read_text, unwritable, write_whole
+from benchgate.features.baseline.baselines import (
+    AddedCells,
+    Baseline,
+    BaselineArm,
+    BaselineSet,
+    Origin,
+    SymbolCounts,
+    line_of,
+)
+from benchgate.features.baseline.feature import BASELINE
+from benchgate.features.baseline.origin import origin_of
 
 FORMAT, VERSION = "benchgate-baseline", 1
-LARGEST = 8 << 20
-"""The most bytes of a file. People review it."""
 MOST_ARMS = 2000
 MOST_SYMBOLS = 1000
 """The largest of a run. The rest is one entry."""
@@ -64,11 +59,6 @@ OTHERS = ("", "[all others]")
 _LIST_OF_VALUES = re.compile(r"\[\s+([^\[\]{}\"]+?)\s+\]")
 _LIST_OF_SYMBOL = re.compile(r'\[\s+("(?:user|kernel)",)\s+("[^"\n]*",)\s+(\d+)\s+\]')
 _Share = Annotated[float, Between()]
-FOLDER = "baselines"
-"""The folder of baselines within a session's folder."""
-FACT = "baselines"
-"""The key of session.json that has the digest of each file, by the word of the marks."""
-_HEX = re.compile(r"[0-9a-f]{64}")
 
 
 # ---- writing
@@ -208,7 +198,7 @@ def _file_symbols(of: SymbolCounts) -> FileSymbols:
 
 
 def read(path: Path) -> Baseline:
-    return parse(read_text(path.parent, path.name, LARGEST), str(path))
+    return parse(read_text(path.parent, path.name, BASELINE.largest), str(path))
 
 
 def parse(text: str, where: str) -> Baseline:
@@ -268,50 +258,6 @@ def _symbols(of: FileSymbols) -> SymbolCounts:
     return SymbolCounts(of.seed, of.window, counts | ({OTHERS: of.others} if of.others else {}))
 
 
-@dataclass(frozen=True, slots=True)
-class BaselineCopy:
-    """One file, as it was when the session began."""
-
-    text: str
-    baseline: Baseline
-
-    @property
-    def digest(self) -> str:
-        return hashlib.sha256(self.text.encode()).hexdigest()
-
-    @property
-    def name(self) -> str:
-        return f"{FOLDER}/{self.digest}.json"
-
-
-def load(words: Iterable[str]) -> dict[str, BaselineCopy]:
-    return {word: kept for word in dict.fromkeys(words) if (kept := find(word))}
-
-
-def find(word: str) -> BaselineCopy | None:
-    """None if there is no such file."""
-    path = Path(word).absolute()
-    try:
-        text = read_text(path.parent, path.name, LARGEST)
-    except IncompleteError:
-        return None
-    return BaselineCopy(text, parse(text, word))
-
-
-def read_back(folder: Path, facts: Mapping[str, Any], where: str) -> BaselineSet:
-    """What the gates of a recorded session may compare with; nothing in one of an earlier version."""
-    words = facts.get(FACT, {})
-    if not isinstance(words, Mapping):
-        raise EvidenceError(f"{where}: {FACT} is {words!r:.40}, not an object")
-    baselines = {word: _again(folder, str(digest), where) for word, digest in words.items()}
-    return BaselineSet(origin_of(facts, where), baselines)
-
-
-def _again(folder: Path, digest: str, where: str) -> Baseline:
-    if not _HEX.fullmatch(digest):
-        raise EvidenceError(f"{where}: {digest!r:.80} is not the digest of a baseline")
-    name = f"{FOLDER}/{digest}.json"
-    kept = BaselineCopy(text := read_text(folder, name, LARGEST), parse(text, str(folder / name)))
-    if kept.digest != digest:
-        raise EvidenceError(f"{folder / name} is not the baseline with which the session compared")
-    return kept.baseline
+def for_gates(facts: Mapping[str, Any], where: str, files: Mapping[str, Baseline]) -> BaselineSet:
+    """What the gates of a session with these facts compare with. `files`: by the word of the mark."""
+    return BaselineSet(origin_of(facts, where), files)

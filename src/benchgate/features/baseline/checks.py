@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from benchgate.base.baselines import Baseline, BaselineArm, Origin
 from benchgate.base.cells import Cell, Lane
 from benchgate.base.gates import Arm, Gate
 from benchgate.base.runs import Measurement
 from benchgate.base.system import comparable
 from benchgate.base.system.machines import IDEAL, machine_in
 from benchgate.base.text import counted, one_line, suggestion
+from benchgate.features.baseline.baselines import Baseline, BaselineArm, Origin
 
 
 def arm_for(baseline: Baseline, cell: Cell, lane: Lane | None) -> BaselineArm | None:

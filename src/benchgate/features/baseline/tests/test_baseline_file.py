@@ -12,16 +12,20 @@ from typing import Any
 import jsonschema
 import pytest
 
-from benchgate.base.baselines import Baseline
 from benchgate.base.cells import Lane
 from benchgate.base.errors import EvidenceError, IncompleteError
+from benchgate.base.gates import Gate
 from benchgate.base.paths import data_root
 from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
-from benchgate.evidence import baseline_file
-from benchgate.evidence.baseline_file import OTHERS
-from benchgate.evidence.facts import MACHINE, origin_of
-from tests.unit import baselines
-from tests.unit.baselines import figures, forged, written
+from benchgate.evidence import kept_files
+from benchgate.evidence.kept_files import FileCopy
+from benchgate.features.baseline import baseline_file
+from benchgate.features.baseline.baseline_file import OTHERS
+from benchgate.features.baseline.baselines import Baseline
+from benchgate.features.baseline.origin import MACHINE, origin_of
+from benchgate.features.baseline.regression import baselines_in
+from benchgate.features.baseline.tests import baselines
+from benchgate.features.baseline.tests.baselines import figures, forged, written
 from tests.unit.factories import cell
 from tests.unit.sessions import new_session
 
@@ -215,29 +219,34 @@ FACTS: dict[str, Any] = {
 }
 
 
+def loaded(*files: Path) -> tuple[FileCopy, ...]:
+    gate = Gate("g", "regression", None, cell(2), at_most=1.02)
+    return kept_files.load([replace(gate, baseline=str(file)) for file in files])
+
+
 def test_a_copy_is_kept_and_read_back(tmp_path: Path) -> None:
     file, session = tmp_path / "main.json", new_session(tmp_path / "reports")
     file.write_text(written())
-    copies = baseline_file.load([str(file), str(file), str(tmp_path / "none.json")])
-    (copy,) = copies.values()
+    (copy,) = loaded(file, file, tmp_path / "none.json")
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    assert copy.name == f"baselines/{digest}.json"
-    session.keep({copy.name: copy.text})
+    assert copy.path == f"baselines/{digest}.json"
+    session.keep({copy.path: copy.text})
     file.unlink()
-    facts = {**FACTS, "baselines": {word: kept.digest for word, kept in copies.items()}}
-    again = baseline_file.read_back(session.folder, facts, "session.json")
+    facts = {**FACTS, "baselines": {str(file): digest}}
+    assert kept_files.facts_of([copy]) == {"baselines": {str(file): digest}}
+    again = baselines_in(kept_files.read_back(session.folder, facts, "session.json"))
     assert again.baselines[str(file)].arms[0].cell == cell(2)
     assert again.origin == origin_of(FACTS, "session.json")
 
 
 def test_a_session_of_an_earlier_version_has_none(tmp_path: Path) -> None:
-    assert baseline_file.read_back(tmp_path, FACTS, "session.json").baselines == {}
+    assert kept_files.read_back(tmp_path, FACTS, "session.json") == {}
 
 
 def test_a_file_that_is_no_baseline_is_refused(tmp_path: Path) -> None:
     (tmp_path / "main.json").write_text("{}")
     with pytest.raises(EvidenceError, match=r"main\.json is not a baseline: the file has no format"):
-        baseline_file.load([str(tmp_path / "main.json")])
+        loaded(tmp_path / "main.json")
 
 
 def test_another_file_in_the_place_of_a_copy_is_found(tmp_path: Path) -> None:
@@ -246,7 +255,7 @@ def test_another_file_in_the_place_of_a_copy_is_found(tmp_path: Path) -> None:
     (tmp_path / "baselines").mkdir()
     (tmp_path / "baselines" / f"{digest}.json").write_text(second)
     with pytest.raises(EvidenceError, match="is not the baseline with which the session compared"):
-        baseline_file.read_back(tmp_path, {**FACTS, "baselines": {"main.json": digest}}, "session.json")
+        kept_files.read_back(tmp_path, {**FACTS, "baselines": {"main.json": digest}}, "session.json")
 
 
 @pytest.mark.parametrize(
@@ -259,7 +268,7 @@ def test_another_file_in_the_place_of_a_copy_is_found(tmp_path: Path) -> None:
 )
 def test_an_invalid_entry_is_refused(tmp_path: Path, kept: object, said: str) -> None:
     with pytest.raises(EvidenceError, match=said):
-        baseline_file.read_back(tmp_path, {**FACTS, "baselines": kept}, "session.json")
+        kept_files.read_back(tmp_path, {**FACTS, "baselines": kept}, "session.json")
 
 
 # ---- origins

@@ -1,7 +1,7 @@
 """`benchgate baseline`: accepts a session as a baseline, checks it, and shows what has changed since.
 
 Takes the words of the command line; prints text and gives an exit status. Fails with the errors of
-session/comparing/acceptance.py and session/comparing/baseline_diff.py.
+acceptance.py and diff.py.
 """
 
 from __future__ import annotations
@@ -12,20 +12,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchgate.base.errors import UsageError
-from benchgate.base.paths import DEFAULT_FILE
 from benchgate.base.text import visible
 from benchgate.commands.shared import declare_trusted, print_notes, say, trusted
+from benchgate.features.baseline.feature import BASELINE
 
 if TYPE_CHECKING:
-    from benchgate.base.baselines import Baseline
-    from benchgate.session.comparing.acceptance import AcceptanceRequest
+    from benchgate.features.baseline.acceptance import AcceptanceRequest
+    from benchgate.features.baseline.baselines import Baseline
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     accept = actions.add_parser("accept", help="make a baseline of a session that `verify` finds intact")
     accept.add_argument("folder", help="the session's folder")
-    accept.add_argument("--out", default=DEFAULT_FILE, metavar="FILE", help=f"default: {DEFAULT_FILE}")
+    accept.add_argument(
+        "--out", default=BASELINE.default, metavar="FILE", help=f"default: {BASELINE.default}"
+    )
     about = "add the cells that FILE lacks, and leave all others as they are"
     accept.add_argument("--add", action="store_true", help=about)
     about = "accept figures that this verdict refused (FAIL or INVALID); once for each"
@@ -43,8 +45,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def _declare_both(parser: argparse.ArgumentParser) -> None:
-    about = f"the baseline (default: {DEFAULT_FILE})"
-    parser.add_argument("file", nargs="?", default=DEFAULT_FILE, help=about)
+    about = f"the baseline (default: {BASELINE.default})"
+    parser.add_argument("file", nargs="?", default=BASELINE.default, help=about)
     parser.add_argument("folder", help="the session's folder")
 
 
@@ -56,7 +58,7 @@ def _declare_replays(parser: argparse.ArgumentParser, about: str) -> None:
 
 
 def _request(action: str, words: argparse.Namespace) -> AcceptanceRequest:
-    from benchgate.session.comparing import acceptance
+    from benchgate.features.baseline import acceptance
 
     systems, profile = getattr(words, "system", ()), getattr(words, "profile", False)
     folder = Path(words.folder)
@@ -74,7 +76,7 @@ def _request(action: str, words: argparse.Namespace) -> AcceptanceRequest:
 def _more(words: argparse.Namespace) -> list[str]:
     """The other options of `accept` that were given."""
     given = ["--add"] if getattr(words, "add", False) else []
-    given += ["--out", words.out] if getattr(words, "out", DEFAULT_FILE) != DEFAULT_FILE else []
+    given += ["--out", words.out] if getattr(words, "out", BASELINE.default) != BASELINE.default else []
     for name in ("despite", "workload", "gate", "extra_report"):
         values = getattr(words, name, [])
         given += [word for value in values for word in (f"--{name.replace('_', '-')}", str(value))]
@@ -82,8 +84,7 @@ def _more(words: argparse.Namespace) -> list[str]:
 
 
 def _accept(words: argparse.Namespace) -> int:
-    from benchgate.evidence import baseline_file
-    from benchgate.session.comparing import acceptance
+    from benchgate.features.baseline import acceptance, baseline_file
 
     out = Path(words.out)
     there = baseline_file.read(out) if out.exists() else None
@@ -110,8 +111,7 @@ def _lost(there: Baseline | None, now: Baseline) -> list[str]:
 
 
 def _check(words: argparse.Namespace) -> int:
-    from benchgate.evidence import baseline_file
-    from benchgate.session.comparing import acceptance
+    from benchgate.features.baseline import acceptance, baseline_file
 
     wrong = acceptance.differs(baseline_file.read(Path(words.file)), _request("check", words), say)
     print(visible(wrong or f"{words.file} is the baseline of {words.folder}"))
@@ -119,8 +119,7 @@ def _check(words: argparse.Namespace) -> int:
 
 
 def _diff(words: argparse.Namespace) -> int:
-    from benchgate.evidence import baseline_file
-    from benchgate.session.comparing import baseline_diff
+    from benchgate.features.baseline import baseline_file, diff
 
-    print(baseline_diff.text(baseline_file.read(Path(words.file)), _request("diff", words), say))
+    print(diff.text(baseline_file.read(Path(words.file)), _request("diff", words), say))
     return 0

@@ -8,8 +8,8 @@ import pytest
 
 from benchgate import cli
 from benchgate.base.errors import NeedsFilesError
-from benchgate.evidence import baseline_file, check
-from benchgate.session.comparing import baseline_diff
+from benchgate.evidence import check
+from benchgate.features.baseline import baseline_file, diff
 from benchgate.session.rejudging import rejudge, remembered
 from benchgate.session.rejudging.trust import TrustedPrograms
 
@@ -61,6 +61,6 @@ def test_a_run_has_the_programs_that_are_remembered_of_its_session(
 
     monkeypatch.setattr(remembered, "trusted_of", known_of)
     monkeypatch.setattr(baseline_file, "read", lambda _path: None)
-    monkeypatch.setattr(baseline_diff, "text", lambda *_all: "")
+    monkeypatch.setattr(diff, "text", lambda *_all: "")
     assert cli.main(["baseline", "diff", "b.json", str(run)]) == 0
     assert asked == [tmp_path / "S"]

@@ -15,18 +15,19 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchgate.base.baselines import AddedCells, Baseline, BaselineArm, SymbolCounts
 from benchgate.base.cells import Cell, Lane
 from benchgate.base.errors import EvidenceError, NeedsFilesError, UsageError
 from benchgate.base.gates import SMALLEST_LOOK, Arm, Verdict, Word
 from benchgate.base.system.systems import plain_name
 from benchgate.base.text import counted, located, without_advice
 from benchgate.build.cache_storage import Notice
-from benchgate.evidence import baseline_file, check
-from benchgate.evidence.facts import origin_of, read_plan, read_policy
+from benchgate.evidence import check, kept_files
+from benchgate.evidence.facts import read_plan, read_policy
 from benchgate.evidence.files import MANIFEST, SESSION, digest_of
+from benchgate.features.baseline import baseline_file, checks, regression
+from benchgate.features.baseline.baselines import AddedCells, Baseline, BaselineArm, SymbolCounts
+from benchgate.features.baseline.origin import origin_of
 from benchgate.judge.arms import arms
-from benchgate.judge.gates import baseline_checks, regression
 from benchgate.plan import catalog
 from benchgate.run.record import load
 from benchgate.session import replay
@@ -125,17 +126,16 @@ def _doubts(
     """By id, the verdicts that are neither PASS nor SKIP and about the rows of the accepted cells: what is
     slower in one cell of a row is measured in all of them. That the baseline has nothing to compare a cell
     with is no doubt: this is what is accepted for."""
-    against, here = baseline_file.read_back(folder, session.facts, where), origin_of(session.facts, where)
+    kept, here = kept_files.read_back(folder, session.facts, where), origin_of(session.facts, where)
+    against = regression.baselines_in(kept)
     gates = [gate for sweep in read_plan(session.facts, where) for gate in sweep.gates]
     rows = {gate.id: {cell.row for cell in gate.cells} for gate in gates}
     accepted = {arm.cell.row for arm in new}
     lacking = {
         gate.id
         for gate in gates
-        if gate.baseline
-        and not baseline_checks.can_compare(
-            against.baselines.get(gate.baseline), gate, of.get(gate.cell.id), here
-        )
+        if gate.against
+        and not checks.can_compare(against.baselines.get(gate.against), gate, of.get(gate.cell.id), here)
     }
     return {
         verdict.id: verdict

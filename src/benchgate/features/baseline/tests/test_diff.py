@@ -3,9 +3,14 @@ tests/line."""
 
 from __future__ import annotations
 
-from benchgate.evidence.baseline_file import OTHERS
-from benchgate.session.comparing.baseline_diff import MOST_SYMBOLS, folded, table
-from tests.unit.baselines import symbols
+from dataclasses import replace
+
+from benchgate.base.workload.metrics import WINDOWS
+from benchgate.features.baseline.baseline_file import OTHERS
+from benchgate.features.baseline.diff import MOST_SYMBOLS, folded, table, worse
+from benchgate.features.baseline.tests.baselines import symbols
+from tests.unit.factories import cell, measurement
+from tests.unit.test_printed_steps import HONEST, TICK
 
 
 def lines(then: dict[tuple[str, str], int], now: dict[tuple[str, str], int]) -> list[str]:
@@ -49,3 +54,11 @@ def test_a_symbol_too_small_for_the_file_is_among_the_others_and_a_large_new_one
     }
     assert lines(then, now)[-1] == "+1 30 31 [all others]"
     assert folded(now, {("kernel", "a"): 1}) == now
+
+
+def test_a_baseline_beside_a_session_is_as_wide_as_the_ticks() -> None:
+    then, now = (
+        replace(measurement(cell(2), [float(ticks * TICK)] * 5, metric=WINDOWS["work"]), step=float(TICK))
+        for ticks in (12, 46)
+    )
+    assert worse(then, now) == HONEST

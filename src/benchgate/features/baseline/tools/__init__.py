@@ -1,0 +1,1 @@
+"""For developers: the schema of a baseline, and how often its gate is right."""
