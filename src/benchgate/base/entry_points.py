@@ -1,0 +1,60 @@
+"""What installed distributions add under a group of entry points; nothing of theirs is imported.
+
+Takes the name of a group; gives its entry points, in the order of names. importlib.metadata, whose import
+takes longer than a whole usage message of benchgate, is asked only if an `entry_points.txt` on sys.path has
+the group. Fails with ValueError if such a file cannot be read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
+
+FILE = "entry_points.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledName:
+    """One entry point of an installed distribution."""
+
+    name: str
+    place: str
+    """What it names, as its file has it."""
+    distribution: str
+    version: str
+
+
+def of_group(group: str) -> tuple[InstalledName, ...]:
+    if not any(group.encode() in text for text in _texts()):
+        return ()
+    from importlib import metadata  # noqa: PLC0415 - see above
+
+    found = (
+        InstalledName(one.name, one.value, *_described(one.dist))
+        for one in metadata.entry_points(group=group)
+        if one.dist
+    )
+    return tuple(sorted(found, key=lambda one: (one.name, one.distribution)))
+
+
+def _described(distribution: Distribution) -> tuple[str, str]:
+    """Name and version. Its METADATA may be missing or broken."""
+    with contextlib.suppress(Exception):
+        return str(distribution.name), str(distribution.version)
+    return "a distribution without METADATA", "(unknown version)"
+
+
+def _texts() -> Iterator[bytes]:
+    for place in sys.path:
+        with contextlib.suppress(OSError):
+            for entry in os.scandir(place or "."):
+                if entry.name.endswith((".dist-info", ".egg-info")):
+                    with contextlib.suppress(OSError), open(f"{entry.path}/{FILE}", "rb") as file:  # noqa: PTH123
+                        yield file.read()
