@@ -370,7 +370,7 @@ def _values(feature: Feature, given: Mapping[str, object]) -> Mapping[str, objec
 def maker_of(values: Mapping[str, object]) -> RunMaker | None:
     """Who makes the runs of a session with these values of features' options; None: this machine."""
     makers = (feature.maker for feature in features().values() if feature.maker)
-    return next((one for one in makers if values.get(one.option)), None)
+    return next((one for one in makers if values.get(one.option.replace("-", "_"))), None)
 
 
 def endings(values: Mapping[str, object]) -> Iterator[Callable[..., str]]:

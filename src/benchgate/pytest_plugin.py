@@ -49,7 +49,9 @@ def pytest_load_initial_conftests(
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    for line in mark_table.lines():
+    with _usage_errors():
+        lines = tuple(mark_table.lines())
+    for line in lines:
         config.addinivalue_line("markers", line)
     xdist_partner.register(config, _session)
     if pytest_use.is_configured(config):

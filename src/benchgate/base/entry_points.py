@@ -36,25 +36,36 @@ def of_group(group: str) -> tuple[InstalledName, ...]:
         return ()
     from importlib import metadata  # noqa: PLC0415 - see above
 
-    found = (
-        InstalledName(one.name, one.value, *_described(one.dist))
-        for one in metadata.entry_points(group=group)
-        if one.dist
-    )
+    try:
+        entries = metadata.entry_points(group=group)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"its lines must be NAME = MODULE ({error})") from error
+    found = (InstalledName(one.name, one.value, *_described(one.dist)) for one in entries if one.dist)
     return tuple(sorted(found, key=lambda one: (one.name, one.distribution)))
 
 
 def _described(distribution: Distribution) -> tuple[str, str]:
     """Name and version. Its METADATA may be missing or broken."""
+    name = version = None
     with contextlib.suppress(Exception):
-        return str(distribution.name), str(distribution.version)
-    return "a distribution without METADATA", "(unknown version)"
+        name, version = distribution.name, distribution.version
+    return name or "a distribution without a name", version or "of no version"
 
 
 def _texts() -> Iterator[bytes]:
     for place in sys.path:
-        with contextlib.suppress(OSError):
-            for entry in os.scandir(place or "."):
-                if entry.name.endswith((".dist-info", ".egg-info")):
-                    with contextlib.suppress(OSError), open(f"{entry.path}/{FILE}", "rb") as file:  # noqa: PTH123
-                        yield file.read()
+        for name in _listed(place):
+            if name.endswith((".dist-info", ".egg-info")):
+                yield _text(os.path.join(place, name, FILE))  # noqa: PTH118 - each run of pytest pays for it
+
+
+def _listed(place: str) -> list[str]:
+    with contextlib.suppress(OSError):
+        return os.listdir(place or ".")  # noqa: PTH208 - as above
+    return []
+
+
+def _text(file: str) -> bytes:
+    with contextlib.suppress(OSError), open(file, "rb") as stream:  # noqa: PTH123 - as above
+        return stream.read()
+    return b""
