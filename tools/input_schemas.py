@@ -37,7 +37,7 @@ from benchgate.plan.system_keys import SYSTEM
 from benchgate.plan.workload_keys import WORKLOAD
 
 Schema = dict[str, Any]
-OF_FEATURES = [place for feature in hooks.features().values() for place in feature.files]
+OF_FEATURES = [place for feature in hooks.shipped().values() for place in feature.files]
 FILES: tuple[YamlFile, ...] = (
     *(SYSTEM, WORKLOAD, MACHINE, POLICY, RECIPES, SCENARIO),
     *map(hooks.object_at, OF_FEATURES),

@@ -186,7 +186,7 @@ def _class(kind: type) -> Iterator[str]:
 
 def _fixtures() -> Iterator[tuple[str, str]]:
     """The fixtures of the plugin and their docstrings, in the order of its file."""
-    places = (pytest_plugin, *map(importlib.import_module, hooks.fixture_modules()))
+    places = (pytest_plugin, *map(importlib.import_module, hooks.fixture_modules(hooks.shipped())))
     for node in (node for place in places for node in ast.parse(inspect.getsource(place)).body):
         if isinstance(node, ast.FunctionDef) and any(
             "pytest.fixture" in ast.unparse(one) for one in node.decorator_list
@@ -196,7 +196,7 @@ def _fixtures() -> Iterator[tuple[str, str]]:
 
 OF_FEATURES = {
     fixture: [hooks.object_at(place) for place in places]
-    for feature in hooks.features().values()
+    for feature in hooks.shipped().values()
     for fixture, places in feature.values.items()
 }
 VALUES: Mapping[str, type] = {
@@ -243,7 +243,7 @@ def command_pages() -> str:
 
 def parsers() -> Iterator[tuple[str, argparse.ArgumentParser]]:
     """What each command of `benchgate` does, and its parser."""
-    names = {"-".join(words): " ".join(words) for words in commands.TWO_WORDS}
+    names = {"-".join(words): " ".join(words) for words in commands.two_words(commands.TABLE)}
     for command in commands.TABLE:
         parser = argparse.ArgumentParser(prog=f"benchgate {names.get(command.name, command.name)}")
         command.declare(parser)

@@ -30,8 +30,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if argv is None else argv)
     if given[:1] == ["plan"] and given[1:] not in (["-h"], ["--help"]):
         given.insert(1, "--")  # the other words are for pytest
-    if tuple(given[:2]) in commands.TWO_WORDS:
-        given[:2] = ["-".join(given[:2])]  # its words are folders, and those of the first word are not
     with standard_streams.lasting() as output:
         try:
             return _told(output, _status(given))
@@ -48,14 +46,19 @@ def _told(output: standard_streams.OutputState, status: int) -> int:
 
 
 def _status(given: Sequence[str]) -> int:
-    given, after = _split(given)
-
     def run() -> int:
-        words = _parser(next(iter(given), "")).parse_args(given, argparse.Namespace(after=after))
+        own, after = _split(_joined(given))
+        words = _parser(next(iter(own), "")).parse_args(own, argparse.Namespace(after=after))
         command: Command = words.command
         return command(words)
 
     return status_of("benchgate", run)
+
+
+def _joined(given: Sequence[str]) -> Sequence[str]:
+    """A command of two words is one word: its words are folders, and those of its first word are not."""
+    table = commands.known(next(iter(given), ""))
+    return ["-".join(given[:2]), *given[2:]] if tuple(given[:2]) in commands.two_words(table) else given
 
 
 def status_of(program: str, run: Callable[[], int]) -> int:
@@ -73,7 +76,8 @@ def status_of(program: str, run: Callable[[], int]) -> int:
 
 def _split(given: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     """The words of a command, and those behind `--`, if they are pytest's."""
-    takers = [[one.name] for one in commands.TABLE if one.has_pytest_words]
+    table = commands.known(next(iter(given), ""))
+    takers = [[one.name] for one in table if one.has_pytest_words]
     if given[:1] not in takers or "--" not in given:
         return given, ()
     at = given.index("--")
@@ -107,7 +111,7 @@ def _parser(first: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version, help="print the version and exit")
     found = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in commands.TABLE:
+    for command in commands.known(first):
         sub = found.add_parser(command.name, help=command.about, description=command.about)
         if command.name == first:
             command.declare(sub)

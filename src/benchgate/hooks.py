@@ -5,19 +5,34 @@ the core imports none, but reads their tables, and imports a module that one nam
 run of pytest and every usage message reads the tables: a `feature.py` imports this module and nothing else
 of benchgate. Who deletes the folder of a feature has a benchgate without it.
 
-Fails with what the import of a feature fails with.
+Somebody else's feature is an installed distribution with an entry point in GROUP, which names a module with
+a FEATURE. Its code is loaded where its commands, options or marks are needed; what judges a session again
+needs none of them.
+
+An installed feature that cannot be used is a FeatureError; what our own fail with is a bug, and not caught.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
+
+from benchgate.base import entry_points
+from benchgate.base.entry_points import InstalledName
+
+GROUP = "benchgate.features"
+ONLY_SHIPPED = ("terms", "gates", "kept", "kernels", "locks", "programs", "cached")
+"""What no installed feature may have: what judges must be trusted by its digest, as a user's own gates are."""
+INTERFACE = 1
+"""Of this module. It grows when what a feature may rely on goes or changes its meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +52,13 @@ class Command:
     def module(self) -> ModuleType:
         """Imported now, so that a command does not pay for the others."""
         first = self.name.removesuffix(f"-{self.second}").replace("-", "_")
-        return importlib.import_module(self.place or f"benchgate.commands.{first}")
+        return module_at(self.place or f"benchgate.commands.{first}")
 
     def declare(self, parser: argparse.ArgumentParser) -> None:
         module, ending = self.module(), f"_{self.second}" if self.second else ""
         parser.set_defaults(command=getattr(module, f"run{ending}", _no_action))
-        getattr(module, f"declare{ending}")(parser)
+        with told_of(module.__name__):
+            getattr(module, f"declare{ending}")(parser)
 
 
 def _no_action(words: argparse.Namespace) -> int:
@@ -257,7 +273,7 @@ class SessionSource:
     with a BenchgateError."""
 
     def module(self) -> ModuleType:
-        return importlib.import_module(self.place)
+        return module_at(self.place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +292,7 @@ class RunMaker:
     names a cell of which it can make no run. The others fail as Runner and MeasuringHost do."""
 
     def module(self) -> ModuleType:
-        return importlib.import_module(self.place)
+        return module_at(self.place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +309,8 @@ class KernelMaker:
 class Feature:
     """What one feature adds. A place is written as `package.module:NAME`."""
 
+    interface: int = 0
+    """The INTERFACE that an installed feature was made for."""
     commands: tuple[Command, ...] = ()
     terms: tuple[GlossaryTerm, ...] = ()
     """Words of its own that users meet."""
@@ -329,52 +347,224 @@ class Feature:
     describes_kernels: str = ""
     """Its command that boots a kernel and writes the YAML, as `benchgate NAME KERNEL --out FILE`."""
 
+    def __post_init__(self) -> None:
+        if self.options and not self.read_options:
+            raise ValueError("a feature with options needs read_options")
+        if any(mark.fixture for mark in self.marks) and not self.fixtures:
+            raise ValueError("a feature whose mark has a fixture needs the module of its fixtures")
+
 
 FOLDER = Path(__file__).parent / "features"
 
 
+@dataclass(frozen=True, slots=True)
+class InstalledFeature:
+    """Somebody else's feature."""
+
+    named: InstalledName
+    feature: Feature
+
+    def __str__(self) -> str:
+        return _told(self.named)
+
+    def words(self, kind: str) -> list[str]:
+        """The names of what it adds: of a kind, each is there once."""
+        of = self.feature
+        kinds: Mapping[str, Sequence[Command | Option | PlainMark]] = {
+            "command": of.commands,
+            "option": of.options,
+            "mark": of.marks,
+        }
+        return [one.name for one in kinds[kind]]
+
+    @property
+    def home(self) -> Path:
+        """The folder of its package, or its file if it is one module."""
+        file = Path(str(sys.modules[self.named.place].__file__))
+        return file.parent if "." in self.named.place else file
+
+
 @cache
-def features() -> Mapping[str, Feature]:
-    """Every feature that is there, by its folder's name, in the order of names."""
+def shipped() -> Mapping[str, Feature]:
+    """Every feature in benchgate's own folder, by its folder's name, in the order of names."""
     names = sorted(path.parent.name for path in FOLDER.glob("*/feature.py"))
     return {name: importlib.import_module(f"benchgate.features.{name}.feature").FEATURE for name in names}
+
+
+@cache
+def installed() -> Mapping[str, InstalledFeature]:
+    """Every feature of an installed distribution, by the name of its entry point, in the order of names."""
+    result: dict[str, InstalledFeature] = {}
+    for one in _names():
+        if one.name in shipped() or one.name in result:
+            other = result.get(one.name, "a feature of benchgate")
+            _refuse(
+                f"{_told(one)} has the same name as {other}", f"uninstall {one.distribution}, or the other"
+            )
+        result[one.name] = InstalledFeature(one, _loaded(one))
+    return result
+
+
+@cache
+def features() -> Mapping[str, Feature]:
+    """Those of benchgate, then installed ones."""
+    return {**shipped(), **{name: one.feature for name, one in installed().items()}}
+
+
+def _names() -> tuple[InstalledName, ...]:
+    try:
+        return entry_points.of_group(GROUP)
+    except ValueError as error:
+        _refuse(f"an {entry_points.FILE} of an installed distribution cannot be read: {error}", "repair it")
+
+
+def _loaded(one: InstalledName) -> Feature:
+    with _told_as(_told(one), one):
+        feature = importlib.import_module(one.place).FEATURE
+    if not isinstance(feature, Feature):
+        what = f"{one.place}.FEATURE is of type {type(feature).__name__}, not benchgate.hooks.Feature"
+        _refuse(f"{_told(one)} cannot be used: {what}", _other(one))
+    if feature.interface != INTERFACE:
+        made = f"was made for interface {feature.interface}, and this benchgate has {INTERFACE}"
+        _refuse(f"{_told(one)} {made}", _other(one))
+    if own := [name for name in ONLY_SHIPPED if getattr(feature, name)]:
+        _refuse(f"{_told(one)} has `{own[0]}`, which only features of benchgate may have", _other(one))
+    return feature
+
+
+def _told(one: InstalledName) -> str:
+    return f"feature {one.name} of {one.distribution} {one.version}"
+
+
+def _other(one: InstalledName) -> str:
+    return f"install another version of {one.distribution}, or uninstall it"
+
+
+def _refuse(what: str, advice: str) -> NoReturn:
+    from benchgate.base.errors import FeatureError  # noqa: PLC0415 - who has no broken feature needs none
+
+    raise FeatureError(f"{what}; next: {advice}")
+
+
+@contextmanager
+def told_of(place: str) -> Iterator[None]:
+    """What the code at a place fails with: a sentence, if it is that of an installed feature."""
+    package = place.partition(":")[0].partition(".")[0]
+    owners = () if package == __package__ else installed().values()
+    one = next((one.named for one in owners if one.named.place.partition(".")[0] == package), None)
+    if one is None:
+        yield
+        return
+    with _told_as(f"{place}, of {_told(one)},", one):
+        yield
+
+
+@contextmanager
+def _told_as(what: str, one: InstalledName) -> Iterator[None]:
+    from benchgate.base.errors import BenchgateError  # noqa: PLC0415 - who has no such feature needs none
+
+    try:
+        yield
+    except BenchgateError:
+        raise
+    except (Exception, SystemExit) as error:
+        _refuse(f"{what} failed: {type(error).__name__}: {error}", _other(one))
+
+
+def module_at(place: str) -> ModuleType:
+    """A module that a feature named."""
+    with told_of(place):
+        return importlib.import_module(place)
 
 
 def object_at(place: str) -> Any:
     """What a feature named by its place."""
     module, _, name = place.partition(":")
-    return getattr(importlib.import_module(module), name)
+    with told_of(module):
+        return getattr(importlib.import_module(module), name)
 
 
-def commands() -> Iterator[Command]:
-    for feature in features().values():
+def added(kind: str, taken: Iterable[str]) -> Mapping[str, Feature]:
+    """The installed features. FeatureError if one adds a word of this kind that is taken."""
+    owners = dict.fromkeys(taken, "benchgate")
+    for one in installed().values():
+        for word in one.words(kind):
+            if word in owners:
+                _refuse(f"{one} adds the {kind} {word}, which {owners[word]} has already", _other(one.named))
+            owners[word] = str(one)
+    return {name: one.feature for name, one in installed().items()}
+
+
+def commands(of: Mapping[str, Feature]) -> Iterator[Command]:
+    for feature in of.values():
         yield from feature.commands
 
 
-def options() -> Iterator[Option]:
-    for feature in features().values():
+def options(of: Mapping[str, Feature]) -> Iterator[Option]:
+    for feature in of.values():
         yield from feature.options
 
 
+def marks(of: Mapping[str, Feature]) -> Iterator[PlainMark]:
+    for feature in of.values():
+        yield from feature.marks
+
+
+def fixture_modules(of: Mapping[str, Feature]) -> Iterator[str]:
+    yield from filter(None, (feature.fixtures for feature in of.values()))
+
+
 def values_of_options(given: Mapping[str, object]) -> dict[str, object]:
-    result: dict[str, object] = {option.field: None for option in options()}
+    result: dict[str, object] = {option.field: None for option in options(features())}
     for feature in features().values():
         if any(given.get(option.name) for option in feature.options):
-            result |= object_at(feature.read_options)(given)
+            with told_of(feature.read_options):
+                result |= _values(feature, given)
     return result
+
+
+def _values(feature: Feature, given: Mapping[str, object]) -> Mapping[str, object]:
+    """A session records them, beside the values of other options."""
+    values: Mapping[str, object] = object_at(feature.read_options)(given)
+    if strange := values.keys() - {option.field for option in feature.options}:
+        raise ValueError(f"{min(strange)} is no option of it")
+    for name, value in values.items():
+        if not isinstance(value, str | int | float | Path | None):
+            raise TypeError(f"{name} is of type {type(value).__name__}, which a session cannot record")
+    return values
 
 
 def maker_of(values: Mapping[str, object]) -> RunMaker | None:
     """Who makes the runs of a session with these values of features' options; None: this machine."""
     makers = (feature.maker for feature in features().values() if feature.maker)
-    return next((one for one in makers if values.get(one.option)), None)
+    return next((one for one in makers if values.get(one.option.replace("-", "_"))), None)
 
 
 def endings(values: Mapping[str, object]) -> Iterator[Callable[..., str]]:
     """What must be called at the end of a session with these values of features' options."""
     for feature in features().values():
-        if feature.at_end and any(values.get(option.field) is not None for option in feature.options):
-            yield object_at(feature.at_end)
+        if feature.at_end and _is_asked(feature, values):
+            yield partial(_at_end, feature.at_end)
+
+
+def _at_end(place: str, *session: object) -> str:
+    """The session is sealed, so what somebody else's code fails with is a sentence in its place."""
+    from benchgate.base.errors import FeatureError  # noqa: PLC0415 - most sessions have no such end
+
+    try:
+        with told_of(place):
+            return str(object_at(place)(*session))
+    except FeatureError as error:
+        return str(error)
+
+
+def asked(values: Mapping[str, object]) -> tuple[InstalledFeature, ...]:
+    """The installed features for which a session has a value of an option."""
+    return tuple(one for one in installed().values() if _is_asked(one.feature, values))
+
+
+def _is_asked(feature: Feature, values: Mapping[str, object]) -> bool:
+    return any(values.get(option.field) is not None for option in feature.options)
 
 
 def sessions() -> Iterator[SessionSource]:
@@ -389,12 +579,12 @@ def sessions_named(word: str) -> SessionSource | None:
 
 
 def terms() -> Iterator[GlossaryTerm]:
-    for feature in features().values():
+    for feature in shipped().values():
         yield from feature.terms
 
 
 def gates() -> Iterator[GateMark]:
-    for feature in features().values():
+    for feature in shipped().values():
         yield from feature.gates
 
 
@@ -404,7 +594,7 @@ def gate_of(kind: str) -> GateMark | None:
 
 
 def kept_files() -> Iterator[GateFile]:
-    for feature in features().values():
+    for feature in shipped().values():
         yield from feature.kept
 
 
@@ -421,34 +611,25 @@ def kept_name(kind: str) -> str:
     return file.name if file else "file"
 
 
-def marks() -> Iterator[PlainMark]:
-    for feature in features().values():
-        yield from feature.marks
-
-
 def kernel_maker(key: str) -> Callable[..., Any] | None:
     """What makes the kernel of a system whose `boot` has this key; None if no feature does."""
-    makers = (feature.kernels for feature in features().values() if feature.kernels)
+    makers = (feature.kernels for feature in shipped().values() if feature.kernels)
     return next((object_at(one.place) for one in makers if one.key == key), None)
 
 
 def newest_locks(client: object, release: object) -> Iterator[tuple[str, Any]]:
-    for feature in features().values():
+    for feature in shipped().values():
         if feature.locks:
             yield from object_at(feature.locks)(client, release)
 
 
 def programs() -> Iterator[str]:
-    for feature in features().values():
+    for feature in shipped().values():
         yield from feature.programs
 
 
 def cached() -> dict[str, str]:
-    return {kind: about for feature in features().values() for kind, about in feature.cached.items()}
-
-
-def fixture_modules() -> Iterator[str]:
-    yield from filter(None, (feature.fixtures for feature in features().values()))
+    return {kind: about for feature in shipped().values() for kind, about in feature.cached.items()}
 
 
 def describes_kernels() -> list[str]:

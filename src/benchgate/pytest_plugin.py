@@ -1,14 +1,15 @@
 """The door for pytest: options, marks, fixtures, and when a run of pytest becomes one that uses benchgate.
 
-Options and marks are known at once, by their tables. pytest chooses its root folder again when it knows the
-options; that fails with pytest.UsageError if it has read the wrong ini file. All else is imported at the
-first use: an option, or a function with a fixture or a mark of ours. A run of other tests has none of these,
-and costs nothing. Fails as the functions of session/pytest_hooks/pytest_run.py do, which are behind this
-door.
+Options and marks are known at once, by their tables; an installed feature that cannot be used is a
+pytest.UsageError. pytest chooses its root folder again when it knows the options; that fails with one, too,
+if it has read the wrong ini file. All else is imported at the first use: an option, or a function with a
+fixture or a mark of ours. A run of other tests has none of these, and costs nothing. Fails as the functions
+of session/pytest_hooks/pytest_run.py do, which are behind this door.
 """
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import re
 from collections.abc import Generator, Iterator, Sequence
@@ -19,8 +20,7 @@ from _pytest.config import findpaths
 
 from benchgate import hooks
 from benchgate.hooks import Option
-from benchgate.plan import mark_table
-from benchgate.plan.option_table import TABLE
+from benchgate.plan import mark_table, option_table
 from benchgate.session.pytest_hooks import pytest_use, xdist_partner
 
 if TYPE_CHECKING:
@@ -29,12 +29,16 @@ if TYPE_CHECKING:
     from benchgate.session.pytest_hooks.results import CellResult, VerdictResult
 
 
-pytest_plugins = (*hooks.fixture_modules(),)
+pytest_plugins = (*hooks.fixture_modules(hooks.shipped()),)
 UNKNOWN_MARK = re.compile(r"'(\w+)' not found in `markers` configuration option")
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    _register_options(parser)
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    with _usage_errors():
+        _register_options(parser)
+        for place in hooks.fixture_modules(hooks.added("mark", ())):
+            with hooks.told_of(place):
+                pluginmanager.import_plugin(place)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -45,7 +49,9 @@ def pytest_load_initial_conftests(
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    for line in mark_table.lines():
+    with _usage_errors():
+        lines = tuple(mark_table.lines())
+    for line in lines:
         config.addinivalue_line("markers", line)
     xdist_partner.register(config, _session)
     if pytest_use.is_configured(config):
@@ -158,9 +164,22 @@ def boot(
 # ---- options
 
 
+@contextlib.contextmanager
+def _usage_errors() -> Iterator[None]:
+    """An installed feature that cannot be used is a sentence, for every run of pytest beside it."""
+    try:
+        yield
+    except Exception as error:
+        from benchgate.base.errors import FeatureError
+
+        if isinstance(error, FeatureError):
+            raise pytest.UsageError(str(error)) from None
+        raise
+
+
 def _register_options(parser: pytest.Parser) -> None:
     group = parser.getgroup("benchgate", "benchgate: kernel benchmarks as gated tests")
-    for option in TABLE:
+    for option in option_table.known():
         group.addoption(option.flag, help=option.about, default=None, dest=option.key, **_how(option))
         parser.addini(option.key, f"as {option.flag}: {option.about}", default=None, type=_ini_type(option))
 
@@ -169,7 +188,7 @@ def _choose_root_again(early_config: pytest.Config, parser: pytest.Parser, args:
     """pytest chooses its root folder and ini file before it knows our options. It then takes the value in
     `--qemu VALUE` for the path of a test, and would use and write to the folder of that program. Now that the
     options are known, the root is chosen again; an ini file that was read or missed cannot be replaced."""
-    flags = [option.flag for option in TABLE if option.kind != "flag" and option.flag in args]
+    flags = [option.flag for option in option_table.known() if option.kind != "flag" and option.flag in args]
     if not flags:
         return
     words = early_config.known_args_namespace

@@ -178,7 +178,7 @@ def problem(words: list[str]) -> str:
     match words:
         case ["benchgate", *rest]:
             given, _ = cli._split(rest)
-            two = tuple(given[:2]) in commands.TWO_WORDS
+            two = tuple(given[:2]) in commands.two_words(commands.TABLE)
             given = ["-".join(given[:2]), *given[2:]] if two else list(given)
             try:
                 cli._parser(given[0]).parse_args(given, argparse.Namespace())

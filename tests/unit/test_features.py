@@ -15,7 +15,7 @@ import pytest
 from benchgate import hooks
 from benchgate.base.paths import data_root
 
-NAMES = [*hooks.features()]
+NAMES = [*hooks.shipped()]
 KEPT = (
     *("src", "guest", "kernel", "fixtures", "reports/schema", "docs", "tests", "tools", "contrib", "man"),
     *("templates", ".ci", ".github"),
@@ -45,7 +45,7 @@ def said(place: Path, *words: str, status: int = 0) -> str:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_feature_is_deleted_with_its_folder(name: str, tmp_path: Path) -> None:
     place = copy_without(name, tmp_path / "copy")
-    feature = hooks.features()[name]
+    feature = hooks.shipped()[name]
     told = said(place, "benchgate", "--help") + said(place, "pytest", "--markers", "-p", "no:cacheprovider")
     assert "speedup(" in told
     assert "rejudge" in told

@@ -17,8 +17,8 @@ import benchgate
 
 ROOT = Path(benchgate.__file__).parent
 ROOMS = [
-    "hooks",
     "base",
+    "hooks",
     "build",
     "host",
     "plan",

@@ -26,6 +26,10 @@ class OptionError(UsageError):
         self.option, self.what = option, what
 
 
+class FeatureError(UsageError):
+    """A feature of an installed distribution that cannot be used."""
+
+
 class CatalogError(BenchgateError):
     """An invalid YAML file; the message names file, line and key."""
 

@@ -4,10 +4,12 @@ A module has `declare(parser)`, which declares its words, and `run(words)`, whic
 whose actions are parsers of their own sets `command` for each, and needs no `run`. A command of two words,
 such as `explore small`, is in the module of its first word, as `declare_small` and `run_small`. A module
 imports the rooms inside `run`, because a usage message does not need them. A user's mistake is a
-BenchgateError; the door (cli.py) prints it.
+BenchgateError; the door (cli.py) prints it. `known` fails with FeatureError.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from benchgate import hooks
 from benchgate.hooks import Command
@@ -31,8 +33,19 @@ TABLE: tuple[Command, ...] = (
     Command("cache", "list the cache: QEMU, Linux image, built programs"),
     Command("completion", "print a script that completes commands and options in a shell"),
     Command("docs", "print a page of the documentation"),
-    *hooks.commands(),
+    *hooks.commands(hooks.shipped()),
 )
 """The help lists the commands in this order."""
-TWO_WORDS = tuple((one.name.removesuffix(f"-{one.second}"), one.second) for one in TABLE if one.second)
-"""The commands of two words."""
+
+
+def known(first: str = "") -> tuple[Command, ...]:
+    """With those of installed features, unless the first word of a command line is one of ours."""
+    ours = [one.name for one in TABLE]
+    if first in ours or first == "--version":
+        return TABLE
+    return (*TABLE, *hooks.commands(hooks.added("command", ours)))
+
+
+def two_words(table: Iterable[Command]) -> set[tuple[str, str]]:
+    """The commands of two words."""
+    return {(one.name.removesuffix(f"-{one.second}"), one.second) for one in table if one.second}

@@ -49,8 +49,9 @@ def run(words: argparse.Namespace) -> int:
 
 def offered_words() -> Mapping[str, OfferedWords]:
     """By the command's first word."""
-    result = {command.name: _offered(command) for command in commands.TABLE if not command.second}
-    for command in commands.TABLE:
+    table = commands.known()
+    result = {command.name: _offered(command) for command in table if not command.second}
+    for command in table:
         if command.second:
             first = command.name.removesuffix(f"-{command.second}")
             result[first] = replace(result[first], actions=(*result[first].actions, command.second))

@@ -51,14 +51,14 @@ def run(words: argparse.Namespace) -> int:
 
 def _written() -> dict[str, str]:
     """What tests and command lines may have, by name."""
-    rows: tuple[PlainMark | GateMark, ...] = (*mark_table.PLAIN, *mark_table.TABLE)
+    rows: tuple[PlainMark | GateMark, ...] = (*mark_table.plain(), *mark_table.TABLE)
     marks = {
         mark.name: f"{mark.name}: {mark.about}\nAs in: {mark.shown}\nMore: benchgate docs marks"
         for mark in rows
     }
     options = {
         option.name: f"{option.flag}: {option.about}\nMore: benchgate docs options"
-        for option in option_table.TABLE
+        for option in option_table.known()
     }
     return {**options, **marks}
 

@@ -87,6 +87,19 @@ class Program:
         return self.option, self.path
 
 
+@dataclass(frozen=True, slots=True)
+class AskedFeature:
+    """A feature of an installed distribution, for which the session had an option. It judges nothing."""
+
+    name: str
+    distribution: str
+    version: str
+    sha256: str
+    """The digest of its package."""
+    makes_runs: bool
+    """Whether it chose who made the session's runs."""
+
+
 def plain_json(value: Any) -> Any:
     """The value, converted to the types of JSON."""
     if isinstance(value, Mapping):
@@ -190,6 +203,12 @@ def read_programs(facts: Mapping[str, Any], where: str) -> tuple[Program, ...]:
     """The user's programs that judged the session; none in sessions of earlier versions."""
     with _reading(where, "the programs"):
         return read(tuple[Program, ...], facts.get("programs", []), "programs")
+
+
+def read_features(facts: Mapping[str, Any], where: str) -> tuple[AskedFeature, ...]:
+    """None if the session had only what is part of benchgate."""
+    with _reading(where, "the features"):
+        return read(tuple[AskedFeature, ...], facts.get("features", []), "features")
 
 
 # ---- what was measured besides the runs

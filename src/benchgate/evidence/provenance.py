@@ -17,13 +17,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from benchgate import hooks
 from benchgate.base.clocks import Clocks
 from benchgate.base.errors import CatalogError
+from benchgate.base.files import file_digest, tree_digest
 from benchgate.base.gates import Policy
 from benchgate.base.jsonfields import as_json
 from benchgate.base.system.systems import SystemKind
 from benchgate.base.text import UNAVAILABLE
-from benchgate.evidence.facts import plain_json, sweep_as_json
+from benchgate.evidence.facts import AskedFeature, plain_json, sweep_as_json
 from benchgate.evidence.session_folder import SessionInfo
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
@@ -78,6 +80,28 @@ def planned(
         **machines(cells),
         **({} if clocks is None else {"clocks": as_json(clocks)}),
     }
+
+
+def features(options: Options) -> dict[str, Any]:
+    """The features of somebody else that the options ask for; nothing if there is none."""
+    asked = [
+        AskedFeature(
+            one.named.name,
+            one.named.distribution,
+            one.named.version,
+            _digest(one.home),
+            makes_runs=one.feature.maker is not None and one.feature.maker == options.maker,
+        )
+        for one in hooks.asked(options.of_features)
+    ]
+    return {"features": [as_json(one) for one in asked]} if asked else {}
+
+
+def _digest(home: Path) -> str:
+    try:
+        return tree_digest(home, skip=("__pycache__",)) if home.is_dir() else file_digest(home)
+    except OSError:
+        return UNAVAILABLE
 
 
 def machines(cells: Sequence[PlannedCell]) -> dict[str, Any]:

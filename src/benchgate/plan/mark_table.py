@@ -1,7 +1,8 @@
 """The table of all marks of benchgate: arguments, meaning, and what planning and reports know of their kinds.
 
-Data only: takes nothing and does not fail. marks.py reads the marks of a test by these rows, pytest registers
-them, and `benchgate docs gates` shows them. A user's own kind of gate has its row in its own file, as MARK.
+Data: takes nothing. marks.py reads the marks of a test by these rows, pytest registers them, and `benchgate
+docs gates` shows them. A user's own kind of gate has its row in its own file, as MARK. What asks for the
+marks of installed features fails with FeatureError.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ PLAIN: tuple[PlainMark, ...] = (
     SYSTEM,
     MACHINE,
     PlainMark("compare", "is now `ratio`"),
-    *hooks.marks(),
+    *hooks.marks(hooks.shipped()),
 )
 RENAMED = MappingProxyType({"compare": "ratio"})
 """Gate marks of earlier versions, which are refused with a message that names the present one."""
@@ -149,15 +150,21 @@ OWN_FIGURE = frozenset(kind for kind, one in OF_KIND.items() if one.has_own_figu
 """The kinds of gate whose figure is neither the metric itself nor a ratio of two arms."""
 
 
+def plain() -> tuple[PlainMark, ...]:
+    """The marks that are no gates, with those of installed features."""
+    taken = [*SHIPPED, *RENAMED, *(mark.name for mark in PLAIN)]
+    return (*PLAIN, *hooks.marks(hooks.added("mark", taken)))
+
+
 def nearest(name: str) -> str:
     """The mark that somebody means who writes an unknown one; empty if none is near."""
-    known = [*SHIPPED, *(mark.name for mark in (WORKLOAD, SYSTEM, MACHINE, *hooks.marks()))]
+    known = [*SHIPPED, *(mark.name for mark in (WORKLOAD, SYSTEM, MACHINE, *hooks.marks(hooks.features())))]
     return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=NEAR)), "")
 
 
 def lines() -> Iterator[str]:
     """The lines for every mark that pytest registers, and shows as help."""
-    yield from map(line, PLAIN)
+    yield from map(line, plain())
     yield from map(line, TABLE)
 
 

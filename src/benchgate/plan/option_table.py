@@ -1,6 +1,6 @@
 """The table of all options of benchgate: flag, ini key and meaning.
 
-Data only: takes nothing and does not fail. Words are read by option_words.
+Data: takes nothing. Words are read by options.py. `known` fails with FeatureError.
 """
 
 from __future__ import annotations
@@ -108,5 +108,10 @@ TABLE: tuple[Option, ...] = (
     ),
     Option("lock-wait", "seconds to wait while another session is measuring (default: 600)", metavar="S"),
     Option("plan", "print cells, order, lanes, pins, skips and the estimated minutes; boot nothing", "flag"),
-    *hooks.options(),
+    *hooks.options(hooks.shipped()),
 )
+
+
+def known() -> tuple[Option, ...]:
+    """With those of installed features."""
+    return (*TABLE, *hooks.options(hooks.added("option", (one.name for one in TABLE))))

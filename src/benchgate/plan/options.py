@@ -21,8 +21,7 @@ from benchgate.base.system.machines import IDEAL
 from benchgate.base.system.systems import MAX_CPUS
 from benchgate.base.void_rule import MOST_RUNS
 from benchgate.hooks import Option, RunMaker
-from benchgate.plan import catalog
-from benchgate.plan.option_table import TABLE
+from benchgate.plan import catalog, option_table
 
 MOST_CPUS = 4096
 """No list of CPUs is longer."""
@@ -102,7 +101,7 @@ class Options:
 
 def read(lookup: Lookup) -> Options:
     """The options. `lookup` gives the value of the flag, else of the ini key; None or empty if unset."""
-    got = {option.name: lookup(option) for option in TABLE}
+    got = {option.name: lookup(option) for option in option_table.known()}
     quick = bool(got["quick"])
     policy = str(got["policy"] or "default")
     usual = catalog.load_policy(policy)
@@ -235,7 +234,7 @@ def whole_number(name: str, value: object, default: int, *, low: int, high: int 
 
 
 def choice_of(got: Mapping[str, object], name: str, default: str) -> str:
-    option = next(option for option in TABLE if option.name == name)
+    option = next(option for option in option_table.TABLE if option.name == name)
     word = str(got[name] or default)
     if word not in option.choices:
         raise OptionError(name, f" {word}: expected one of {', '.join(option.choices)}")

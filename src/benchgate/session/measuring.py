@@ -138,6 +138,7 @@ class MeasuringSession:
             self._runner.require_inputs(inputs)
         self._facts = provenance.planned(sweeps, self.policy, inputs, self.clocks, letters)
         self._facts["programs"] = self._trusted.as_json()
+        self._facts |= provenance.features(self.options)
         self._emulators = {row: sweep.cells[0].system.emulator for sweep in sweeps for row in sweep.rows}
         self._session = session_folder.SessionFolder.create(
             self.options.reports,

@@ -23,7 +23,7 @@ from benchgate.base.gates import VERIFIED, Gate, Policy
 from benchgate.base.system.guest_topology import is_told
 from benchgate.base.text import counted
 from benchgate.base.workload.metrics import WINDOWS, Metric, MetricDirection, MetricKind, every_metric
-from benchgate.evidence.facts import read_clocks, read_plan, read_policy
+from benchgate.evidence.facts import AskedFeature, read_clocks, read_features, read_plan, read_policy
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.hooks import Good
 from benchgate.plan import catalog
@@ -54,6 +54,7 @@ def remarks(
             *_policy_remarks(read_policy(facts, where)),
             *_clock_remarks(read_clocks(facts, where)),
             *_remarks_of_files(facts),
+            *_feature_remarks(facts, where),
             *(_threshold_remarks(gates) if differing is None else _compared_thresholds(gates, differing)),
         )
     return ()
@@ -92,6 +93,20 @@ def _here(word: str, digest: object) -> str:
     except OSError:
         return "there is no such file here to compare with the session's copy"
     return f"the file here is {'that' if same else 'not the one'} of the session"
+
+
+def _feature_remarks(facts: Mapping[str, object], where: str) -> list[str]:
+    try:
+        return [_feature_remark(feature) for feature in read_features(facts, where)]
+    except EvidenceError as error:
+        return [str(error)]
+
+
+def _feature_remark(feature: AskedFeature) -> str:
+    """Nobody can verify what code did that is not here; that it made runs is what a reader must know."""
+    named = f"feature {feature.name} of {feature.distribution} {feature.version} (SHA-256 {feature.sha256})"
+    did = "made the session's runs" if feature.makes_runs else "made no run"
+    return f"{named} was asked for by an option: it {did}; it is not needed to judge the session"
 
 
 def _numbers(policy: Policy, names: Sequence[str]) -> str:

@@ -392,7 +392,7 @@ def read_workload(path: Path) -> object:
 
 def of_features() -> Iterator[tuple[YamlFile, tuple[str, ...], Callable[[Path], object]]]:
     """The examples of each feature that has kinds of files, beside its tests."""
-    for name, feature in hooks.features().items():
+    for name, feature in hooks.shipped().items():
         if feature.files:
             yield from importlib.import_module(f"benchgate.features.{name}.tests.examples").KINDS
 

@@ -18,10 +18,11 @@ from benchgate.base.text import one_line
 from benchgate.hooks import GateMark
 from benchgate.plan import catalog, mark_table
 from benchgate.plan.mark_table import RENAMED, SHIPPED
-from benchgate.session.pytest_hooks.pytest_use import FIXTURES, OF_MARKS, is_label, is_ours
+from benchgate.session.pytest_hooks.pytest_use import fixtures, is_label, is_ours, of_marks
 
-ONE_OF_THEM = ("workload", "machine", *OF_MARKS)
-"""The marks of which a test has one: pytest takes the nearest, and of two on one node the first."""
+ONE_OF_THEM = ("workload", "machine")
+"""The marks of which a test has one, beside those of features: pytest takes the nearest, and of two on one
+node the first."""
 SETTINGS = ("workload", "system", "machine")
 MOST = 10
 """A message names at most so many tests."""
@@ -47,7 +48,7 @@ def register(config: pytest.Config, files: Iterable[Path]) -> None:
     registered. Fails with CatalogError, and with UsageError if two marks have one name."""
     marks = dict(SHIPPED)
     for own in map(catalog.gate_mark, files):
-        if own.name in {*marks, *(mark.name for mark in mark_table.PLAIN)}:
+        if own.name in {*marks, *(mark.name for mark in mark_table.plain())}:
             raise UsageError(f"--gate {own.file}: there is another mark {own.name}; give KIND another name")
         marks[own.name] = own
         config.addinivalue_line("markers", mark_table.line(own))
@@ -98,7 +99,7 @@ def _late(item: pytest.Item, plan: ItemSource) -> str:
 
 
 def _replaced(item: pytest.Item, plan: ItemSource) -> str:
-    names = (*OF_MARKS, *(ONE_OF_THEM if plan.fixtures else ()))
+    names = (*of_marks(), *(ONE_OF_THEM if plan.fixtures else ()))
     for name in names:
         pairs = list(item.iter_markers_with_node(name))
         other = [mark for node, mark in pairs if node is pairs[0][0] and mark != pairs[0][1]]
@@ -114,7 +115,7 @@ def _gates_nothing(item: pytest.Item, plan: ItemSource) -> str:
     requested: Collection[str] = getattr(item, "fixturenames", ())
     layers = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
     gates = () if "verdict" in plan.fixtures else _of(item, gate_marks(item))
-    unasked = ((name, mark) for mark, name in OF_MARKS.items() if not is_ours(layers, name))
+    unasked = ((name, mark) for mark, name in of_marks().items() if not is_ours(layers, name))
     others = [(fixture, _of(item, [mark])) for fixture, mark in unasked]
     for fixture, result in (("verdict", gates), *others):
         judged = [mark for mark in result if not is_label(mark)]
@@ -124,7 +125,7 @@ def _gates_nothing(item: pytest.Item, plan: ItemSource) -> str:
                 f"benchgate: write `def test_...({fixture}): {fixture}.require_pass()`, or remove the mark"
             )
     own = [mark for node, mark in item.iter_markers_with_node("workload") if node is item]
-    if own and not {*FIXTURES, "request"} & set(requested):
+    if own and not {*fixtures(), "request"} & set(requested):
         return (
             f"mark {_shown(own[0])} measures nothing, because this test requests no fixture of benchgate: "
             "write `def test_...(cell): cell.require_verified()`, or remove the mark"

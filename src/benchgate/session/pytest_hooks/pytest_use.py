@@ -1,36 +1,55 @@
 """Whether a run of pytest uses benchgate: by an option, by a fixture, or by a mark that must not be ignored.
 
-Takes pytest's configuration, functions and items; gives bools. Does not fail. Every run of pytest beside
-benchgate imports this module, so it imports the two tables and nothing else.
+Takes pytest's configuration, functions and items; gives bools. Does not fail once pytest_plugin.py has asked
+for installed features. Every run of pytest beside benchgate imports this module, so it imports the two tables
+and nothing else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import pytest
 
 from benchgate import hooks
+from benchgate.plan import option_table
 from benchgate.plan.mark_table import RENAMED, SHIPPED, WORKLOAD
-from benchgate.plan.option_table import TABLE
 
-PLUGINS = ("benchgate.pytest_plugin", *hooks.fixture_modules())
-"""The modules that declare fixtures of ours."""
 SESSION = "benchgate-session"
 """The name under which a session's hooks are registered."""
 COMPLAINT = "benchgate_complaint"
 """The key under which an xdist worker reports to the controller why its tests cannot be run."""
-OF_MARKS = {mark.name: mark.fixture for mark in hooks.marks() if mark.fixture}
-"""The fixtures of features, by the mark that each carries out."""
-FIXTURES = ("cell", "verdict", "image", "boot", *OF_MARKS.values())
-_MARKS = frozenset({*SHIPPED, *RENAMED, WORKLOAD.name, *OF_MARKS})
-"""The marks that alone have a meaning. `system` and `machine` only change what others measure."""
+
+
+@cache
+def plugins() -> tuple[str, ...]:
+    """The modules that declare fixtures of ours."""
+    return ("benchgate.pytest_plugin", *hooks.fixture_modules(hooks.features()))
+
+
+@cache
+def of_marks() -> Mapping[str, str]:
+    """The fixtures of features, by the mark that each carries out."""
+    return {mark.name: mark.fixture for mark in hooks.marks(hooks.features()) if mark.fixture}
+
+
+@cache
+def fixtures() -> tuple[str, ...]:
+    return ("cell", "verdict", "image", "boot", *of_marks().values())
+
+
+@cache
+def _marks() -> frozenset[str]:
+    """The marks that alone have a meaning. `system` and `machine` only change what others measure."""
+    return frozenset({*SHIPPED, *RENAMED, WORKLOAD.name, *of_marks()})
 
 
 def is_configured(config: pytest.Config) -> bool:
     """True if the command line or the ini file has an option of ours."""
-    values = ((config.getoption(option.key, None), config.getini(option.key)) for option in TABLE)
+    known = option_table.known()
+    values = ((config.getoption(option.key, None), config.getini(option.key)) for option in known)
     return any(value != (None, None) for value in values)
 
 
@@ -41,7 +60,7 @@ def has_begun(config: pytest.Config) -> bool:
 
 def is_planned(metafunc: pytest.Metafunc) -> bool:
     """True if a test function has a fixture of ours, or a mark."""
-    return any(requests(metafunc, name) for name in FIXTURES) or is_marked(metafunc.definition)
+    return any(requests(metafunc, name) for name in fixtures()) or is_marked(metafunc.definition)
 
 
 def requests(metafunc: pytest.Metafunc, name: str) -> bool:
@@ -54,7 +73,7 @@ def requests(metafunc: pytest.Metafunc, name: str) -> bool:
 
 
 def is_marked(item: pytest.Item) -> bool:
-    return any(mark.name in _MARKS and not is_label(mark) for mark in item.iter_markers())
+    return any(mark.name in _marks() and not is_label(mark) for mark in item.iter_markers())
 
 
 def is_label(mark: pytest.Mark) -> bool:
@@ -67,7 +86,7 @@ def is_ours(layers: Mapping[str, Sequence[Any]], name: str) -> bool:
     """True if the fixture of this name is ours. A user may have another one; one that overrides ours and
     requests it counts as ours. `layers`: pytest's fixtures of each name."""
     for layer in reversed(layers.get(name, ())):
-        if layer.func.__module__ in PLUGINS:
+        if layer.func.__module__ in plugins():
             return True
         if name not in layer.argnames:
             return False

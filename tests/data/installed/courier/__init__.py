@@ -1,0 +1,1 @@
+"""A feature that is no part of benchgate: it copies verdicts to a folder."""
