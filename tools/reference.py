@@ -17,7 +17,6 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from benchgate import commands, hooks, pytest_plugin
-from benchgate.base import glossary
 from benchgate.base.gates import Verdict
 from benchgate.base.paths import data_root
 from benchgate.base.runs import RawRun, VerifiedRun
@@ -44,7 +43,7 @@ from benchgate.base.yaml.keys import (
 )
 from benchgate.evidence import check
 from benchgate.judge.judged_run import JudgedRun
-from benchgate.plan import catalog, mark_table, option_table
+from benchgate.plan import catalog, glossary, mark_table, option_table
 from benchgate.session import exit_codes
 from benchgate.session.pytest_hooks.results import CellResult, VerdictResult
 from tools.input_schemas import FILES
@@ -526,7 +525,7 @@ def words() -> str:
     terms = (*glossary.TERMS, *glossary.OUTCOMES.values())
     rows = [(term.word, cell(term.meaning), _more(paths[term.page])) for term in terms]
     told = (
-        f"{SAYS} `base/glossary.py`. `benchgate docs WORD` prints one. The words of those who change "
+        f"{SAYS} `plan/glossary.py`. `benchgate docs WORD` prints one. The words of those who change "
         "benchgate are in ARCHITECTURE.md."
     )
     return page("Glossary: late, step and other words", told, table(("word", "meaning", "more"), rows))

@@ -30,7 +30,7 @@ from benchgate.base.entry_points import InstalledName
 
 GROUP = "benchgate.features"
 ONLY_SHIPPED = ("terms", "gates", "kept", "kernels", "locks", "programs", "cached")
-"""What no installed feature may have: what judges must be trusted by its digest, as a user's own gates are."""
+"""What no installed feature may have: what judges must be trusted by its digest, as users' gates are."""
 INTERFACE = 1
 """Of this module. It grows when what a feature may rely on goes or changes its meaning."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import benchgate
-from benchgate.base import glossary as users
+from benchgate.plan import glossary as users
 
 ROOT = Path(benchgate.__file__).parent
 OWNERS = {

@@ -9,12 +9,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchgate.base import glossary
 from benchgate.base.errors import UsageError
 from benchgate.base.paths import data_root
 from benchgate.base.text import suggestion
 from benchgate.hooks import GateMark, PlainMark
-from benchgate.plan import mark_table, option_table
+from benchgate.plan import glossary, mark_table, option_table
 from benchgate.render.tables import columns
 
 PARTS = ("tutorial", "how-to", "reference", "explanation", "measured")

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from benchgate.base import glossary
 from benchgate.hooks import GlossaryTerm
+from benchgate.plan import glossary
 from benchgate.render.page.html import VOID, Html, join, tag
 from benchgate.render.page.tables import more
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from benchgate.base import glossary
 from benchgate.base.cells import Window
 from benchgate.base.gates import Word
 from benchgate.base.text import located, visible
+from benchgate.plan import glossary
 from benchgate.render.figures import ArmFigures, ArmSeries, series_of
 from benchgate.render.tables import (
     attribution,

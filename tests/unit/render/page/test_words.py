@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from benchgate.base import glossary
+from benchgate.plan import glossary
 from benchgate.render.page import words
 from benchgate.render.page.html import Html, tag
 from benchgate.render.page.page import session_page

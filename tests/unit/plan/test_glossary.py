@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from benchgate.base import glossary
 from benchgate.base.paths import data_root
 from benchgate.commands import docs
+from benchgate.plan import glossary
 
 
 def words_in(text: str) -> list[str]:
