@@ -41,7 +41,9 @@ def names() -> list[str]:
 
 def unpacked(name: str, place: Path) -> Recorded:
     with tarfile.open(FOLDER / f"{name}{ENDING}") as archive:
-        archive.extractall(place, filter="data")
+        # As filter="data", which Debian 12's Python does not know.
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(place)
     return Recorded(name, place / name)
 
 
