@@ -98,7 +98,7 @@ BEGINS = re.compile(r"(\$ |pytest |benchgate (?!: )[a-z]|\./run |nox -s |python 
 
 def test_every_fence_has_a_kind_and_no_command_hides_in_another() -> None:
     assert len(COMMANDS) > 50
-    known = {"sh", "console", "text", "yaml", "python", "c", "{toctree}"}
+    known = {"sh", "console", "text", "yaml", "toml", "python", "c", "{toctree}"}
     assert {fence.page: fence.kind for fence in ALL if fence.kind not in known} == {}
     others = [fence for fence in ALL if fence.kind in {"text", ""}]
     assert [fence for fence in others if BEGINS.match(fence.text)] == []

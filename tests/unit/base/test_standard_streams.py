@@ -147,7 +147,7 @@ def test_every_command_comes_to_its_end_when_its_reader_is_gone(
         parser.add_argument("words", nargs="*")
 
     ending = f"_{command.second}" if command.second else ""
-    module = SimpleNamespace(**{f"declare{ending}": declare, f"run{ending}": run})
+    module = SimpleNamespace(__name__="own", **{f"declare{ending}": declare, f"run{ending}": run})
     monkeypatch.setattr(Command, "module", lambda _: module)
     read, write = os.pipe()
     os.close(read)

@@ -94,7 +94,7 @@ def test_what_a_feature_makes_takes_the_place_of_the_fetched_linux(
 def test_without_a_feature_that_makes_it_the_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     cell = planned(1, system="linux")
     made_of = replace(cell.system.boot, source="linux-source-6.12")
-    monkeypatch.setattr(hooks, "features", dict)
+    monkeypatch.setattr(hooks, "shipped", dict)
     with pytest.raises(BuildError, match=r"linux\.yaml: boot\.source: .* made of linux-source-6\.12"):
         of(replace(cell, system=replace(cell.system, boot=made_of)))
 

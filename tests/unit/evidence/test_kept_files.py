@@ -44,7 +44,7 @@ def feature(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType(PLACE)
     module.parse, module.for_gates = parse, for_gates  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, PLACE, module)
-    monkeypatch.setattr(hooks, "features", lambda: {"x": Feature(gates=GATES, kept=(LIST, MAP))})
+    monkeypatch.setattr(hooks, "shipped", lambda: {"x": Feature(gates=GATES, kept=(LIST, MAP))})
 
 
 def gate(kind: str, word: object) -> Gate:

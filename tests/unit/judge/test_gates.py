@@ -171,7 +171,7 @@ def test_a_kind_of_a_feature_is_imported_when_a_gate_has_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = GateMark("odd", "", "", takes=("cpus",), place="a_module_of_a_kind")
-    monkeypatch.setattr(hooks, "features", lambda: {"x": Feature(gates=(row,))})
+    monkeypatch.setattr(hooks, "shipped", lambda: {"x": Feature(gates=(row,))})
     monkeypatch.syspath_prepend(tmp_path)
     plain = Gate("p", "verified", None, cell(2))
     arms = {cell(2).id: arm(cell(2), [100] * 5)}

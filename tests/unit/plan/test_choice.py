@@ -242,8 +242,10 @@ def test_a_system_that_cannot_start_warm_is_refused_if_it_is_asked_for(word: str
         names(word, clock="insn", start="warm")
 
 
-@pytest.mark.parametrize(("more", "left"), [("disks: [{image: d.img}]", True), ("append: quiet", False)])
-def test_auto_leaves_a_system_with_disks_cold(here: Path, more: str, left: bool) -> None:
+@pytest.mark.parametrize(
+    ("more", "left"), [("disks: [{image: d.img, format: qcow2}]", True), ("disks: [{image: d.img}]", False)]
+)
+def test_auto_leaves_a_system_cold_whose_disks_are_in_no_snapshot(here: Path, more: str, left: bool) -> None:
     text = PROMPTED.replace("kernel: k.elf", f"kernel: k.elf, {more}")
     (here / "mine.yaml").write_text(text)
     (result,) = names("./mine.yaml", clock="insn", start="auto")
