@@ -71,11 +71,11 @@ bool clock_started(void) {
 static bool is_guests(void) {
     static uint64_t stopped_at = UINT64_MAX;
     uint64_t executed = 0;
-    if (!clock_guest_started)
-        return false;
+    if (!clock_guest_started || clock_machine.window || !clock_machine.closed)
+        return clock_guest_started;
     for (unsigned c = 0; c < clock_machine.count; c++)
         executed += clock_executed(c);
-    if (clock_machine.main == LOCKSTEP_MAIN_NONE && !clock_machine.window && clock_machine.closed)
+    if (clock_machine.main == LOCKSTEP_MAIN_NONE)
         stopped_at = executed;
     return executed != stopped_at;
 }
