@@ -279,6 +279,8 @@ class CpuWork:
     """Whether its workload may leave all CPUs idle, because it sleeps or waits for a device."""
     takes_turns: bool = False
     """Whether its workers share CPUs or make calls: how often they switch depends on the interleaving."""
+    programs: int | None = None
+    """The instructions of user programs in the work window, outside loops that only wait; None if unknown."""
 
 
 _VERIFY_ONLY = object()

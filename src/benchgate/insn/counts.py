@@ -17,12 +17,12 @@ from typing import TypeVar
 
 from benchgate.insn.log_text import number
 
-SYSCALLS, PROGRAMS = "syscalls", "programs"
+SYSCALLS, PROGRAMS, SPUN = "syscalls", "programs", "spun"
 EVENT = "events."
 """The first part of the names that a system's YAML makes itself."""
 RETURNS, EXCHANGED = "returns", "exchanged"
 """The names that say whether the exits of system calls were seen, and whose bytes were read."""
-_ALWAYS = ("atomics", "spaces", "halts", "instructions", "worked", PROGRAMS, "spun", "products", "divisions")
+_ALWAYS = ("atomics", "spaces", "halts", "instructions", "worked", PROGRAMS, SPUN, "products", "divisions")
 """The names that do not depend on what the plugin was told of the kernel's functions."""
 TOTAL, WORK, WHOLE, SO_FAR = "total", "work", "whole", "so_far"
 OTHERS = 1023

@@ -19,6 +19,7 @@ from benchgate.base.text import counted
 from benchgate.base.workload.metrics import SECOND_NS, time_text
 from benchgate.base.workload.workloads import Workload
 from benchgate.insn.activity import Activity, Column
+from benchgate.insn.counts import PROGRAMS, SPUN
 from benchgate.insn.log import ConsoleLine
 from benchgate.judge.noise import vcpu_time
 from benchgate.judge.run_files import RunFiles
@@ -164,6 +165,14 @@ def _limits(parts: Sequence[tuple[float, float]], length: float) -> Interval:
 
 
 # ---- of the files of a run
+
+
+def of_programs(files: RunFiles) -> int | None:
+    """The instructions of user programs in the work window, without those in loops that only wait."""
+    counts = files.clock.counts if files.run.lane is Lane.INSN else None
+    if counts is None or counts.work is None or not {PROGRAMS, SPUN} <= {*counts.names}:
+        return None
+    return sum(vcpu.values[PROGRAMS] - vcpu.values[SPUN] for vcpu in counts.work.vcpus)
 
 
 _Use = tuple[dict[Window, CpuUse], Sequence[float]]

@@ -203,6 +203,7 @@ def verify(  # noqa: PLR0913 - keyword arguments
             used,
             sleeps=may_sleep(workload),
             takes_turns=bool(workload.services) or len(transcript.reports) not in (0, run.cell.cpus),
+            programs=cpu_use.of_programs(files),
         ),
     )
 

@@ -24,6 +24,7 @@ from benchgate.judge.gates.looks import require_between
 from benchgate.judge.gates.wording import reason, subject
 
 _SLOWED = "the base arm was slowed down or the clock is wrong: compare the foreign time of both arms"
+_OTHER_WORK = "give both arms the same work; what grows with fewer CPUs belongs in a row of its own"
 _HIDDEN = (
     "do all of the work in the window, or make it longer; what idle CPUs execute while they poll is told "
     "from work only at a prompt, with QEMU 9.1 or newer"
@@ -138,6 +139,7 @@ def _impossible(
         (beyond_those_used, FIND_CPUS),
         (_hidden, _HIDDEN),
         (_slowed, _SLOWED),
+        (_did_more, _OTHER_WORK),
     )
     result = ((check(gate, seen, measured.policy, base, arm), advice) for check, advice in checks)
     return next((one for one in result if one[0]), ("", ""))
@@ -198,4 +200,19 @@ def _slowed(gate: Gate, seen: GateFigures, policy: Policy, base: Measurement, ar
     return (
         f"{looks.figure_text(gate, seen, seen.threshold)}, but for the same work all workers together took "
         f"{number(round(slowed.low, 2))} times as long at smp{base.cell.cpus} as at smp{arm.cell.cpus}"
+    )
+
+
+def _did_more(gate: Gate, seen: GateFigures, _policy: Policy, base: Measurement, arm: Measurement) -> str:
+    """A base whose programs do more than the work makes any ratio look better. Of both arms the runs count
+    that say least. Nothing is known unless it is of each run."""
+    ones, twos = ([work.programs for work in of.cpu_work[: seen.runs]] for of in (base, arm))
+    least = min((one for one in ones if one is not None), default=0)
+    most = max((two for two in twos if two is not None), default=0)
+    if None in (*ones, *twos) or not most or least <= used_cpus.TURNS * most:
+        return ""
+    return (
+        f"{looks.figure_text(gate, seen, seen.threshold)}, but the programs of smp{base.cell.cpus} executed "
+        f"{least:,} instructions in the window, and those of smp{arm.cell.cpus} at most {most:,}: "
+        "the base did more than the work"
     )

@@ -14,6 +14,7 @@ import pytest
 from benchgate.base.cells import Lane, Placement
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, GateInput, Policy, Ruling, Word
+from benchgate.base.runs import CpuWork
 from benchgate.base.workload.metrics import WINDOWS, Metric, MetricDirection, MetricKind
 from benchgate.judge import gates
 from benchgate.judge.gates import judge
@@ -222,7 +223,7 @@ def test_only_the_lower_bound_makes_a_large_speedup_invalid() -> None:
     assert ruling.verdict.outcome is Word.PASS
 
 
-def with_work(of: Arm, **changes: tuple[float, ...] | str) -> Arm:
+def with_work(of: Arm, **changes: tuple[float, ...] | tuple[CpuWork, ...] | str) -> Arm:
     assert of.work
     work = replace(of.work, **changes)  # type: ignore[arg-type]
     return replace(of, measurements={**of.measurements, "work": work})
@@ -253,6 +254,31 @@ def test_a_base_whose_workers_took_longer_for_the_same_work_is_invalid(
     if other == 1000:
         said = "for the same work all workers together took 1.95 times as long at smp1 as at smp2"
         assert said in ruling.verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("base", "other", "word"),
+    [
+        ((2_000_000,) * 5, (1_000_000,) * 5, Word.INVALID),
+        ((1_250_001,) * 5, (1_000_000,) * 5, Word.INVALID),
+        ((1_250_000,) * 5, (1_000_000,) * 5, Word.PASS),
+        ((1_000_000,) * 5, (3_000_000,) * 5, Word.PASS),
+        ((2_000_000, 1_000_000, 2_000_000, 2_000_000, 2_000_000), (1_000_000,) * 5, Word.PASS),
+        ((2_000_000,) * 5, (1_000_000,) * 4 + (None,), Word.PASS),
+    ],
+)
+def test_a_base_whose_programs_did_more_than_the_work_is_invalid(
+    base: tuple[int | None, ...], other: tuple[int | None, ...], word: Word
+) -> None:
+    """What it did beside the work takes no time of the arm, so that any ratio looks good."""
+    one, two = (
+        with_work(arm, cpu_work=tuple(CpuWork(programs=each) for each in of))
+        for arm, of in zip(flat(1.95), (base, other), strict=True)
+    )
+    ruling = rule(one, two)
+    assert ruling.verdict.outcome is word, ruling.verdict.reason
+    if word is Word.INVALID:
+        assert f"executed {base[0]:,} instructions in the window" in ruling.verdict.reason
 
 
 def blurred(late: float, seen: float = 1.65) -> tuple[Arm, Arm]:
