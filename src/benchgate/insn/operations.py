@@ -48,6 +48,8 @@ class Children:
     """The system calls of that one that made the fewest, of those that have ended."""
     products: int | None = None
     """The same of multiplications; None: an earlier version did not count them."""
+    own: int | None = None
+    """Those of the thread itself in its work, and of all of these that ended meanwhile; None as above."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,13 +193,13 @@ class OperationsReader:
         self._asked[place] = AskedTimes(*(number(word, _WORD) for word in words[3:]))
 
     def _children(self, words: list[str], _vcpus: int) -> None:
-        is_next = len(words) in (5, 6) and words[1] == str(len(self.children))
+        is_next = len(words) in (5, 6, 7) and words[1] == str(len(self.children))
         if not is_next or len(self.children) >= MOST_THREADS:
             raise ValueError(
-                f"expected `children N MADE MOST CALLS PRODUCTS`, in order, at most {MOST_THREADS}"
+                f"expected `children N MADE MOST CALLS PRODUCTS OWN`, in order, at most {MOST_THREADS}"
             )
         made, alive, calls, *products = map(number, words[2:])
-        if alive > made or ((calls or any(products)) and not made):
+        if alive > made or ((calls or any(products[:1])) and not made):
             raise ValueError("more threads lived at once, or did something, than were made")
         self.children.append(Children(made, alive, calls, *products))
 

@@ -200,8 +200,10 @@ def test_what_threads_asked_for_and_made_is_read(path: Path) -> None:
 
 def test_an_earlier_log_says_nothing_of_them(path: Path) -> None:
     path.write_text(with_lines(LINES), encoding="ascii")
-    log = read_log(path)
-    assert log.children == ()
+    assert read_log(path).children == ()
+    own = ASKED.replace("4 2 7 5", "4 2 7 5 9").replace("1 0 0 0 0", "1 0 0 0 0 6")
+    path.write_text(with_lines(own), encoding="ascii")
+    assert read_log(path).children == (Children(4, 2, 7, 5, 9), Children(0, 0, 0, 0, 6))
     earlier = ASKED.replace("4 2 7 5", "4 2 7").replace("1 0 0 0 0", "1 0 0 0")
     path.write_text(with_lines(earlier), encoding="ascii")
     assert read_log(path).children == (Children(4, 2, 7), Children(0, 0, 0))
@@ -219,7 +221,7 @@ def test_an_earlier_log_says_nothing_of_them(path: Path) -> None:
         ("asked latency 0 3 9000 8700", f"asked latency 0 3 {2**64} 8700"),
         ("asked latency 1", "asked latency 0"),
         ("children 0 4 2 7 5", "children 0 4 2"),
-        ("children 0 4 2 7 5", "children 0 4 2 7 5 1"),
+        ("children 0 4 2 7 5", "children 0 4 2 7 5 1 1"),
         ("children 1 0 0 0 0", "children 1 0 0 0 1"),
         ("children 0 4 2 7 5", "children 0 4 5 7 5"),
         ("children 0 4 2 7 5", "children 0 0 0 7 0"),

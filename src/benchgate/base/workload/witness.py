@@ -247,6 +247,7 @@ CHILDREN: Mapping[str, tuple[Unit, str]] = {
     "alive": (COUNT, "how many of them lived at once, at most"),
     "calls": (COUNT, "the system calls of that one of them that made the fewest"),
     "products": (COUNT, "the multiplications of that one of them that made the fewest"),
+    "own": (COUNT, "the multiplications of a worker in its work, and of those of them that ended meanwhile"),
 }
 """`each.children.NAME`: of each thread at work, by the machine."""
 

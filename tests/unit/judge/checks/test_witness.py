@@ -487,6 +487,10 @@ def test_children_of_each_worker(tmp_path: Path) -> None:
     run = Run("  - {claim: each.children.products >= each.done / 2, because: x}\n", tmp_path)
     ((_, why),) = run.seen(children=(Children(9, 2, 1), Children(9, 3, 1)))
     assert "does not say products of the threads that workers made" in why
+    run = Run("  - {claim: each.children.own >= each.done / 2, because: x}\n", tmp_path)
+    assert run.seen(children=(Children(0, 0, 0, 0, 3), Children(0, 0, 0, 0, 2)))[0][0]
+    with pytest.raises(VerifyError, match="1 >= 2"):
+        run.seen(children=(Children(0, 0, 0, 0, 1), Children(0, 0, 0, 0, 99)))
 
 
 def test_an_old_log_does_not_know_what_each_thread_did(tmp_path: Path) -> None:

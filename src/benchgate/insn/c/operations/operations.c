@@ -390,15 +390,19 @@ void operations_mark(unsigned kind, unsigned vcpu, uint64_t time) {
     struct operators_thread *t = on[vcpu].thread;
     if (!follows)
         return;
+    settle(vcpu);
     returns_mark(kind);
     if (kind == MARKS_WORK_BEGIN && !t)
         lose("a worker began before its CPU had switched to a thread");
     else if (kind == MARKS_WORK_BEGIN && !operators_begin(t, vcpu, time))
         lose("there were too many workers");
+    else if (kind == MARKS_WORK_BEGIN)
+        t->work->products -= t->products;
     if (kind != MARKS_WORK_END || !t || !t->is_at_work)
         return;
     t->is_at_work = false;
     t->work->has_end = true;
+    t->work->products += t->products;
     t->work->end = time;
     if (!operators_close(t->work, hooks.operations))
         lose(OPERATORS_NO_MEMORY);

@@ -5,9 +5,10 @@
 //                                        first from its clock after each of them; `-`: there is none
 //   asked NAME THREAD COUNT UNTIL SINCE  of the functions that begin its spans and say until when they last: the sums
 //                                        of what they said, in the program's time, and of the machine's time then
-//   children THREAD MADE MOST CALLS PRODUCTS   threads and processes that it made in its work, how many of them
-//                                        lived at once, and how many system calls and multiplications those
-//                                        made that made the fewest
+//   children THREAD MADE MOST CALLS PRODUCTS OWN   threads and processes that it made in its work, how many of
+//                                        them lived at once, and how many system calls and multiplications those
+//                                        made that made the fewest; its own multiplications, with those of all
+//                                        of them that ended in its work
 #include "operators.h"
 
 #include "journal.h"
@@ -55,6 +56,7 @@ void operators_ended(struct operators_thread *t) {
     if (!t->maker)
         return;
     t->maker->alive--;
+    t->maker->products += t->products;
     if (t->entered < t->maker->fewest_calls)
         t->maker->fewest_calls = t->entered;
     if (t->products < t->maker->fewest_products)
@@ -223,8 +225,9 @@ static void report(unsigned n, const struct hook_operation *o) {
 
 static void say_children(unsigned number, const struct operators_work *work) {
     bool has_ended = work->fewest_calls != UINT64_MAX;
-    journal_line("children %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, number, work->made, work->most_alive,
-                 has_ended ? work->fewest_calls : 0, has_ended ? work->fewest_products : 0);
+    journal_line("children %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, number, work->made,
+                 work->most_alive, has_ended ? work->fewest_calls : 0, has_ended ? work->fewest_products : 0,
+                 work->has_end ? work->products : 0);
 }
 
 void operators_report(const struct hooks *hooks, const char *lost) {

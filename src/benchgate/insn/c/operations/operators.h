@@ -52,6 +52,7 @@ struct operators_work {
     // Threads and processes that it made: all, those that live, the most at once, and how many system calls and
     // multiplications those made, of all that have ended, that made the fewest.
     uint64_t made, alive, most_alive, fewest_calls, fewest_products;
+    uint64_t products; // its own multiplications in its work, and those of such that ended meanwhile
 };
 
 struct operators_thread {

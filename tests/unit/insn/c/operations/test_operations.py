@@ -218,7 +218,7 @@ def test_a_span_is_from_one_call_to_another(tmp_path: Path) -> None:
         "buckets latency 0 outer 293:1",
         "spans wakeup 0 inner 0 0 0 0",
         "spans wakeup 0 outer 0 0 0 0",
-        "children 0 0 0 0 0",
+        "children 0 0 0 0 0 0",
     ]
 
 
@@ -903,15 +903,18 @@ def test_what_is_asked_for_has_a_meaning(tmp_path: Path, change: tuple[str, str]
 def with_children(folder: Path, change: tuple[str, str] = ("", "")) -> str:
     """Thread 7 makes three in its work: two live at once, one of them makes three calls and five products,
     and the other ones two calls and ten products each. What a thread that is not at work makes is
-    nobody's."""
+    nobody's. It makes 7 products before its work, 30 in it and 3 afterwards."""
     seen = guest(folder, change, OBSERVE.replace(*EXITS))
     seen.kernel(0x100, place(6))
     seen.kernel(0x100, place(7))
     seen.runs(6)
     seen.kernel(0x100, place(5))
     seen.runs(7)
+    made = (ctypes.c_uint64 * 256).in_dll(seen.library, "products")
+    made[0] += 7
     seen.mark(TOTAL_BEGIN)
     seen.mark(WORK_BEGIN)
+    made[0] += 20
     for together in ((8, 9), (10,)):
         for child in together:
             seen.kernel(0x100, place(child))
@@ -919,7 +922,6 @@ def with_children(folder: Path, change: tuple[str, str] = ("", "")) -> str:
             seen.runs(child)
             for _ in range(3 if child == 9 else 2):
                 seen.calls(WRITE, 64)
-            made = (ctypes.c_uint64 * 256).in_dll(seen.library, "products")
             made[0] += 4 if child == 9 else 9
             seen.runs(6)
             made[0] += 100
@@ -927,12 +929,15 @@ def with_children(folder: Path, change: tuple[str, str] = ("", "")) -> str:
             made[0] += 1
             seen.kernel(0x700)
         seen.runs(7)
+    made[0] += 10
     ends(seen)
+    made[0] += 3
+    seen.runs(6)
     return next(line for line in seen.report() if line.startswith("children"))
 
 
 def test_threads_that_a_worker_makes_are_counted(tmp_path: Path) -> None:
-    assert with_children(tmp_path) == "children 0 3 2 2 5"
+    assert with_children(tmp_path) == "children 0 3 2 2 5 55"
 
 
 @pytest.mark.parametrize(
@@ -942,7 +947,11 @@ def test_threads_that_a_worker_makes_are_counted(tmp_path: Path) -> None:
         ("t->entered++;", ""),
         ("    settle(vcpu);\n    if", "    if"),
         ("on[vcpu].products = now;", ""),
+        ("    settle(vcpu);\n    returns_mark", "    returns_mark"),
+        ("t->work->products -= t->products;", ";"),
+        ("t->work->products += t->products;", ""),
+        ("t->maker->products += t->products;", ""),
     ],
 )
 def test_of_the_threads_of_a_worker_each_part_counts(tmp_path: Path, change: tuple[str, str]) -> None:
-    assert with_children(tmp_path, change) != "children 0 3 2 2 5"
+    assert with_children(tmp_path, change) != "children 0 3 2 2 5 55"
