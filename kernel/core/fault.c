@@ -10,6 +10,7 @@
 #include "core/thread.h"
 #include "core/thread_switch.h"
 #include "core/thread_wait.h"
+#include "ring/park.h"
 #include "sched/common.h"
 
 enum fault fault_chosen;
@@ -60,6 +61,8 @@ static const struct {
     {"late-steal", FAULT_STANDS, sched_search_others, sched_search_dropping},
     {"private-list", FAULT_STANDS, thread_ready, thread_ready_kept},
     {"private-list", FAULT_STANDS, thread_choose, thread_choose_kept},
+    {"late-unpark", FAULT_STANDS, unpark, unpark_late},
+    {"sleepy-unpark", FAULT_STANDS, unpark, unpark_asleep},
     {"wake-window", FAULT_RACE, wait_while, wait_while_early},
     {"late-store", FAULT_RACE, wait_on, wait_on_late},
     {"unlocked-count", FAULT_RACE, wfq_enqueue, wfq_enqueue_late},

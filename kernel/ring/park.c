@@ -2,9 +2,13 @@
 
 #include <stddef.h>
 
+#include "arch/tsc.h"
 #include "core/fault.h"
 #include "core/thread.h"
+#include "core/timer.h"
 #include "ring/ring.h"
+#include "ring/sleep.h"
+#include "sched/common.h"
 
 static struct bucket {
     _Alignas(128) struct lock lock;
@@ -51,4 +55,44 @@ uint64_t unpark(uint64_t key, uint64_t most) {
     lock_drop(&bucket->lock);
     wake_now(&list);
     return woken;
+}
+
+// As unpark; `late`: one in N (10) goes to another wait queue, from where a timer wakes it 2 ms later.
+FAULT_COPY static uint64_t unpark_wrong(uint64_t key, uint64_t most, bool late) {
+    static struct wait_queue queues[PARK_BUCKETS];
+    struct bucket *bucket = &buckets[bucket_of(key)];
+    struct wait_queue *later = &queues[bucket - buckets];
+    uint64_t woken = 0;
+    struct wake_list list = {0};
+    lock_take(&bucket->lock);
+    later->lock = &bucket->lock;
+    struct thread *t = bucket->queue.head, *next;
+    for (; woken < most && (t != NULL || (t = wait_gather(&bucket->queue)) != NULL); t = next) {
+        next = t->next;
+        if (t->key != key)
+            continue;
+        woken++;
+        if (!late || !sched_is_hit(10)) {
+            wake_later(&list, &bucket->queue, t, 0);
+            continue;
+        }
+        wait_move(&bucket->queue, later, t);
+        t->deadline = now() + 2000 * cycles_per_us;
+        timer_sleep(t);
+    }
+    lock_drop(&bucket->lock);
+    wake_now(&list);
+    return woken;
+}
+
+// fault=late-unpark: that.
+FAULT_COPY uint64_t unpark_late(uint64_t key, uint64_t most) {
+    return unpark_wrong(key, most, true);
+}
+
+// fault=sleepy-unpark: one in N (10) of those who wake others sleeps for 2 ms first.
+FAULT_COPY uint64_t unpark_asleep(uint64_t key, uint64_t most) {
+    if (sched_is_hit(10))
+        sleep_until(now() + 2000 * cycles_per_us, &(struct ring_wait){.allowed = true});
+    return unpark_wrong(key, most, false);
 }

@@ -23,10 +23,12 @@ from benchgate.judge.arms import arm_of
 from benchgate.judge.checks.thread_record import thread_metrics
 from benchgate.judge.decide import decide
 from benchgate.judge.gates.work_conserving import HOLDS
+from benchgate.judge.judged_run import judge_run
 from benchgate.judge.run_files import RunFiles
+from benchgate.judge.verify import verify_on
 from benchgate.plan import catalog
 from tests.guests.test_tern_faults import broken
-from tests.ternkit import Bootkit, Params
+from tests.ternkit import Bootkit, Params, light
 
 Asked = tuple[str, int, Params]
 TASKS: Asked = ("tasks", 2, {"steps": 4000})
@@ -100,6 +102,27 @@ def test_a_kernel_that_stands_still_fails(observing: Bootkit, fault: str, of: As
     seen = stood(observing, fault, of)
     assert seen.verdict.outcome is Word.FAIL, seen.verdict.reason
     assert seen.run.metrics["wasted_longest"] >= longest
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("late-unpark", "histogram wakeup (from wake or program.port_wake to record.0): value "),
+        ("sleepy-unpark", "wakeup_p99 is 200"),  # 2.00 ms
+    ],
+)
+def test_a_wake_up_that_takes_long_before_the_kernel_wakes_is_in_no_account(
+    observing: Bootkit, fault: str, said: str
+) -> None:
+    """A timer wakes instead, or who wakes is put to sleep: by the record of threads none waits then."""
+    workload, cpus, given = PAIRS
+    judged = observing.run(broken(fault), workload, cpus, given, threads=True)
+    assert said in judged.reason, judged
+    plain = replace(catalog.load_workload(workload), machine={})
+    before = judge_run(judged.run, lambda run: verify_on(run, plain, light(broken(fault)))).verified
+    assert before is not None
+    assert before.metrics["wasted"] < AT_MOST
+    assert before.metrics["wakeup_p99"] > 2_000_000
 
 
 @pytest.mark.parametrize("fault", ["spin-yield", "busy-yield"])

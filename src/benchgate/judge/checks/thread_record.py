@@ -139,10 +139,11 @@ _TIMES = 3
 
 
 def _check_latencies(run: VerifiedRun, workload: Workload, books: ThreadBooks, slow: int) -> None:
-    """The guest's lengths of wake-ups are made of the threads' waits, of other work of those who wake or are
-    woken, and of the calls. If 1% are longer than all that can be, a wait is missing: the record begins too
-    late, or threads waited where it does not look."""
+    """The lengths of wake-ups, by the guest or the machine, are made of the threads' waits, of other work of
+    those who wake or are woken, and of the calls. If 1% are longer than all that can be, a wait is missing:
+    the record begins too late, or threads waited where it does not look."""
     timed = {promise.histogram for promise in workload.promises if promise.histogram}
+    timed |= {name for name, rule in workload.machine.items() if rule.is_wake}
     wait = books.wait_lengths[-1] if books.wait_lengths else 0
     work = max((of.end - of.begin for of in books.slices if of.state == "running"), default=0)
     most = _TIMES * wait + work + slow * (_STAMPS_NS + _OF_WORKER_NS * len(run.workers))
@@ -150,6 +151,6 @@ def _check_latencies(run: VerifiedRun, workload: Workload, books: ThreadBooks, s
         is_wake_up = metric.kind is MetricKind.PERCENTILE and metric.unit == NS and metric.of in timed
         if is_wake_up and metric.at <= _P99 and run.metrics.get(name, 0) > most:
             raise VerifyError(
-                f"the guest says that {name} is {run.metrics[name]:.0f} ns, but by {THREAD_EVENTS} no thread "
+                f"{name} is {run.metrics[name]:.0f} ns, but by {THREAD_EVENTS} no thread "
                 f"waited for a CPU longer than {wait} ns, and none ran longer at a stretch than {work} ns"
             )
