@@ -4,7 +4,6 @@ waits that do not sleep. Data only."""
 
 from __future__ import annotations
 
-from tests.lies.by_worker import LOCKED
 from tests.lies.elsewhere import JUMP
 from tests.lies.stand_ins import edited
 
@@ -34,24 +33,6 @@ EVEN = """        if (job->workers == 2) {
         fold = bench_fold(fold, x);
 """
 """Of two workers the one with the smaller share makes the last turns of the other one."""
-HASHED = """    for (uint64_t block = lo; block < hi; block++) {
-        uint64_t hash = block;
-        for (uint64_t round = 0; round < rounds; round++)
-            hash = xxh64_block(data + block * BLOCK_WORDS, hash);
-        hashes[block] = hash;
-"""
-HELPED = """    for (uint64_t block = blocks * worker / job->workers; block < blocks * (worker + 1) / job->workers; block++) {
-        uint64_t hash = block;
-        for (uint64_t round = 0; round < rounds; round++)
-            hash = xxh64_block(data + block * BLOCK_WORDS, hash);
-        __atomic_store_n(&hashes[block], hash, __ATOMIC_RELEASE);
-    }
-    for (uint64_t block = lo; block < hi; block++) {
-        while (__atomic_load_n(&hashes[block], __ATOMIC_ACQUIRE) == ~0ull)
-            bench_relax();
-        uint64_t hash = hashes[block];
-"""
-"""All workers hash the blocks of the first one."""
 CREDITED = (
     (
         "        items++;\n        turns += cost;\n        sum += answer;\n",
@@ -75,16 +56,7 @@ FOR_OTHERS = (
         ("static uint64_t weight(", LEAPED + "static uint64_t weight("),
         phases=20,
     ),
-    edited("helped", "checksum", "checksum.c", (HASHED, HELPED), blocks=4096, rounds=16, split="one"),
     edited("credited-by-turns", "dynamic", "dynamic.c", *CREDITED, items=1000),
-    edited(
-        "by-one-worker-spinning",
-        "contend",
-        "contend.c",
-        *LOCKED[0].edits["contend.c"],
-        takes=1000,
-        lock="spin",
-    ),
 )
 
 TIMED = "        uint64_t began = port_now();\n        *good += op->run(me, now);\n"
@@ -102,26 +74,11 @@ BESIDE = (
         op="getpid",
         iters=100,
     ),
-    edited(
-        "half-is-not-timed-of-files",
-        "micro",
-        "micro.c",
-        (
-            TIMED,
-            "        for (uint64_t k = 0; k < now / 2; k++) {\n            char byte = 0;\n"
-            "            *good += port_write(me->file, &byte, 1) == 1;\n        }\n" + HALF,
-        ),
-        op="write_null",
-        iters=100,
-    ),
 )
 """The operations are made, and half of them while no time is taken."""
 
 INPUT = "        bench_await(&graph->target[input_of(graph, job, input)].built, 1);\n"
 BUILT = "__atomic_load_n(&graph->target[input_of(graph, job, input)].built.is, __ATOMIC_ACQUIRE)"
-TABLE = "    bench_await(&from->posted, 1);\n"
-POSTED = "__atomic_load_n(&from->posted.is, __ATOMIC_ACQUIRE)"
-WRITES = "    {\n        static uint64_t spun[8];\n        for (unsigned k = 0; {word} < 1; k++)\n            __atomic_store_n(&spun[k & 7], k, __ATOMIC_RELAXED);\n    }\n"
 NO_SLEEP = (
     edited(
         "by-spinning",
@@ -129,21 +86,6 @@ NO_SLEEP = (
         "jobs.c",
         (INPUT, f"        while ({BUILT} < 1)\n            bench_relax();\n"),
         jobs=60,
-    ),
-    edited(
-        "yields",
-        "jobs",
-        "jobs.c",
-        (INPUT, f"        while ({BUILT} < 1)\n            port_yield();\n"),
-        jobs=60,
-    ),
-    edited("spins-and-writes", "jobs", "jobs.c", (INPUT, WRITES.replace("{word}", BUILT)), jobs=60),
-    edited(
-        "by-spinning",
-        "mapreduce",
-        "mapreduce.c",
-        (TABLE, f"    while ({POSTED} < 1)\n        bench_relax();\n"),
-        words=10_000,
     ),
 )
 
