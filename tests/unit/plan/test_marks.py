@@ -221,7 +221,7 @@ def test_two_systems_may_differ_by_more_than_the_largest_cpu_count() -> None:
 class TestWorkloadsThatRunForAGivenTime:
     """How long they take is a parameter, so a gate of it would pass whatever the system does."""
 
-    @pytest.mark.parametrize("workload", ["schbench", "scenario-sleepers"])
+    @pytest.mark.parametrize("workload", ["schbench", "scenario"])
     @pytest.mark.parametrize(
         ("name", "mark"),
         [
