@@ -160,7 +160,7 @@ def test_a_feature_may_have_a_kind_of_workload(tmp_path: Path, monkeypatch: pyte
     monkeypatch.syspath_prepend(tmp_path)
     file = tmp_path / "loud.yaml"
     file.write_text("tune: loud\n")
-    with pytest.raises(CatalogError, match=r"loud\.yaml:1: tune: unknown key"):
+    with pytest.raises(CatalogError, match=r"loud\.yaml:1: name: is missing"):
         catalog.load_workload(str(file))
     assert not catalog.is_built_in_workload("primes-default")
     monkeypatch.setattr(hooks, "shipped", lambda: {"x": Feature(workloads=(kind,))})
