@@ -8,6 +8,7 @@ from benchgate.base.errors import UsageError
 from benchgate.plan import marks, planner
 from benchgate.plan.marks import MarkArguments
 from benchgate.plan.options import Options
+from tests.unit.plan.test_marks import read_of_page
 from tests.unit.plan.test_planner import INSN
 
 
@@ -29,3 +30,7 @@ def test_no_gate_may_be_of_its_length() -> None:
     of_total = MarkArguments((), {"cpus": 2, "metric": "total", "at_most": 1})
     with pytest.raises(UsageError, match="workload scenario-sleepers runs for as long as its "):
         marks.read(MarkArguments(("scenario-sleepers",), {}), {"limit": [of_total]})
+
+
+def test_the_gates_that_its_page_shows_are_accepted() -> None:
+    assert read_of_page("docs/how-to/scenarios.md")
