@@ -316,7 +316,8 @@ class WorkloadKind:
 
 @dataclass(frozen=True, slots=True)
 class RunCheck:
-    """What is asked of a run when all that the core asks has been answered, and what that adds to it."""
+    """What is asked of a run whose answers and records are right, before its promises are, and what that adds
+    to it."""
 
     place: str
     """Its function. It takes the VerifiedRun, the RunFiles and the Workload, and gives the VerifiedRun. It
