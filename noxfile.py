@@ -173,7 +173,8 @@ def schedulers(session: nox.Session) -> None:
 def scenarios(session: nox.Session) -> None:
     """Run the shipped scenarios with the gates of their files, on Linux. `-- --system kernel`: on tern."""
     systems = () if "--system" in session.posargs else ("--system", "linux")
-    _family("scenarios", "--clock", "insn", *systems, *session.posargs)
+    rows = "src/benchgate/features/scenarios/tests/rows"
+    _family("scenarios", "--clock", "insn", *systems, *session.posargs, folder=rows)
 
 
 @nox.session

@@ -32,14 +32,13 @@ from benchgate.base.yaml.keys import (
 from benchgate.build.programs import RECIPES
 from benchgate.plan.machine_keys import MACHINE
 from benchgate.plan.policyfile import POLICY
-from benchgate.plan.scenario_keys import SCENARIO
 from benchgate.plan.system_keys import SYSTEM
 from benchgate.plan.workload_keys import WORKLOAD
 
 Schema = dict[str, Any]
 OF_FEATURES = [place for feature in hooks.shipped().values() for place in feature.files]
 FILES: tuple[YamlFile, ...] = (
-    *(SYSTEM, WORKLOAD, MACHINE, POLICY, RECIPES, SCENARIO),
+    *(SYSTEM, WORKLOAD, MACHINE, POLICY, RECIPES),
     *map(hooks.object_at, OF_FEATURES),
 )
 DIALECT = "http://json-schema.org/draft-07/schema#"

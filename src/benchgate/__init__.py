@@ -1,7 +1,8 @@
 """Kernel benchmarks as gated tests: the public names that tests, oracles, gates and reports may import.
 
-Takes a name and gives the object from the module that defines it. That module is imported at the first use,
-so that `import benchgate` itself is cheap. Fails with AttributeError for any other name.
+Takes a name and gives the object from the module that defines it; features add some (hooks.Feature.exports).
+That module is imported at the first use, so that `import benchgate` itself is cheap. Fails with
+AttributeError for any other name.
 """
 
 from importlib import import_module
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from benchgate.render.view import SessionView
     from benchgate.run.guest import RunningGuest
     from benchgate.session.pytest_hooks.results import CellResult, VerdictResult
-    from benchgate.session.pytest_hooks.scenario_tests import scenario_tests
 
 _NAMES_BY_MODULE = {
     "base.cells": ("Cell", "Lane", "ParamValue", "Window"),
@@ -86,7 +86,6 @@ _NAMES_BY_MODULE = {
     "render.view": ("SessionView",),
     "run.guest": ("RunningGuest",),
     "session.pytest_hooks.results": ("CellResult", "VerdictResult"),
-    "session.pytest_hooks.scenario_tests": ("scenario_tests",),
 }
 _MODULE_OF = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 
@@ -134,7 +133,6 @@ __all__ = [
     "folded",
     "random_numbers",
     "ranges",
-    "scenario_tests",
     "series_of",
     "summed",
     "together",
@@ -148,6 +146,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return import_module("importlib.metadata").version("pytest-benchgate")
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    if name in _MODULE_OF:
+        return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    hooks = import_module(f"{__name__}.hooks")
+    if not name.startswith("_") and (place := hooks.exports().get(name)):
+        return hooks.object_at(place)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -29,7 +29,10 @@ from benchgate.base import entry_points
 from benchgate.base.entry_points import InstalledName
 
 GROUP = "benchgate.features"
-ONLY_SHIPPED = ("terms", "gates", "kept", "kernels", "locks", "programs", "cached")
+ONLY_SHIPPED = (
+    *("terms", "gates", "kept", "workloads", "checks", "exports"),
+    *("kernels", "locks", "programs", "cached"),
+)
 """What no installed feature may have: what judges must be trusted by its digest, as users' gates are."""
 INTERFACE = 1
 """Of this module. It grows when what a feature may rely on goes or changes its meaning."""
@@ -296,6 +299,34 @@ class RunMaker:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkloadKind:
+    """A kind of file that is a workload: one of the core's carries out what the file says."""
+
+    name: str
+    """That of the core's workload. Shipped files are the workloads `NAME-FILE`."""
+    files: str
+    """Where those are; `*` is the file's name."""
+    place: str
+    """Its module. `is_one(path)` says whether a user's file is of this kind; `load(path, base)` gives its
+    Workload, which differs from `base`, the core's. Both fail with CatalogError."""
+
+    def module(self) -> ModuleType:
+        return importlib.import_module(self.place)
+
+
+@dataclass(frozen=True, slots=True)
+class RunCheck:
+    """What is asked of a run whose answers and records are right, before its promises are, and what that adds
+    to it."""
+
+    place: str
+    """Its function. It takes the VerifiedRun, the RunFiles and the Workload, and gives the VerifiedRun. It
+    fails with VerifyError."""
+    workload: str = ""
+    """The kind of workload (WorkloadKind) whose runs are asked; empty: all runs are."""
+
+
+@dataclass(frozen=True, slots=True)
 class KernelMaker:
     """Makes the kernel of a system whose `boot` has a value for a key."""
 
@@ -318,6 +349,10 @@ class Feature:
     """Its kinds of gate, each with the mark of this name."""
     kept: tuple[GateFile, ...] = ()
     """What its gates compare with, and users' own gates, if their marks take the argument."""
+    workloads: tuple[WorkloadKind, ...] = ()
+    checks: tuple[RunCheck, ...] = ()
+    exports: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """What it adds to the names that a user's tests may import from `benchgate`, and the place of each."""
     marks: tuple[PlainMark, ...] = ()
     fixtures: str = ""
     """The module that declares the fixtures of its marks, which every run of pytest imports."""
@@ -609,6 +644,23 @@ def kept_name(kind: str) -> str:
     """The file's name in sentences."""
     file = kept_by(kind)
     return file.name if file else "file"
+
+
+def workload_kinds() -> Mapping[str, WorkloadKind]:
+    """By the name of the workload that carries them out."""
+    return {kind.name: kind for feature in shipped().values() for kind in feature.workloads}
+
+
+def run_checks(workload: str) -> Iterator[Callable[..., Any]]:
+    """What is asked of the runs of a workload that this program carries out."""
+    for feature in shipped().values():
+        for check in feature.checks:
+            if check.workload in ("", workload):
+                yield object_at(check.place)
+
+
+def exports() -> Mapping[str, str]:
+    return {name: place for feature in shipped().values() for name, place in feature.exports.items()}
 
 
 def kernel_maker(key: str) -> Callable[..., Any] | None:

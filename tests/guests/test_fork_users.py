@@ -22,7 +22,7 @@ from benchgate.run.forked import Fork
 from benchgate.run.guest import CONVERSATION
 from benchgate.run.templates import Templates
 from benchgate.session import keepers
-from tests.guests.test_forks import compared, forks, nonce, on, require_equal, run
+from tests.guests.test_forks import forks, nonce, require_equal, run
 from tests.guests.test_warm_starts import Bench, made, prompt_files
 from tests.line.sessions import run_pytest
 from tests.line.test_prompt import TESTS
@@ -122,17 +122,6 @@ def test_a_template_that_nobody_uses_is_ended_and_made_again(tmp_path: Path) -> 
             )
     keys = {read_object(tmp_path / f"run{seed}", forked.FILE)["number"] for seed in (1, 2)}
     assert keys == {1}  # each was the first of its template
-
-
-# ---- scenarios
-
-
-def test_a_scenario_of_a_fork_is_that_of_the_run_that_starts_by_itself(
-    tmp_path: Path, forks: Templates
-) -> None:
-    bench = on(made("ideal", "kernel", workload_word="scenario-spread"), 4)
-    compared(bench, tmp_path, forks, (1, 2))
-    assert (tmp_path / "forked1/serial.log").read_text().count("\n@bench worker ") == 4
 
 
 # ---- what is typed

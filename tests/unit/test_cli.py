@@ -15,12 +15,13 @@ from pathlib import Path
 import pytest
 
 import benchgate
-from benchgate import cli
+from benchgate import cli, hooks
 from benchgate.base.errors import HostError
 from benchgate.base.paths import data_root
 from benchgate.build import cache
 from benchgate.commands import cache as cache_command
 from benchgate.commands import docs
+from benchgate.hooks import Feature
 from benchgate.session import doctor, replay
 from tests.machines import PATIENCE_S, wait_until
 from tests.unit.machines import DUO
@@ -115,6 +116,13 @@ def test_other_shells_get_every_command_and_option(shell: str, capsys: pytest.Ca
 def test_every_public_name_is_there_and_listed() -> None:
     assert sorted(benchgate.__all__) == sorted({*benchgate._MODULE_OF, "__version__"})
     assert all(hasattr(benchgate, name) for name in benchgate.__all__)
+
+
+def test_features_add_public_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not hasattr(benchgate, "thousand")
+    row = Feature(exports={"thousand": "benchgate.judge.oracles.answers:total"})
+    monkeypatch.setattr(hooks, "shipped", lambda: {"x": row})
+    assert getattr(benchgate, "thousand") is benchgate.total  # noqa: B009 - no type checker knows it
 
 
 def test_init_reports_an_unwritable_place(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -59,6 +59,7 @@ def test_a_feature_is_deleted_with_its_folder(name: str, tmp_path: Path) -> None
 NAMED_IN: Mapping[str, list[str]] = {
     "baseline": ["base/gates.py", "judge/gates/wording.py", "plan/planner.py"],
     "new_system": [],
+    "scenarios": [],
 }
 """Features, and where the core names one nevertheless: the file that a gate compares with, whatever it is,
 has the key `baseline` in session.json and verdicts.json."""
@@ -69,8 +70,8 @@ GENERAL = {"regression"}
 def own_words(name: str) -> set[str]:
     """The words of a feature by which a source would know it."""
     feature = hooks.features()[name]
-    told = (feature.commands, feature.gates, feature.marks, feature.kept, feature.options)
-    return {name, *(one.name for rows in told for one in rows)} - GENERAL
+    told = (feature.commands, feature.gates, feature.marks, feature.kept, feature.options, feature.workloads)
+    return {name, *feature.exports, *(one.name for rows in told for one in rows)} - GENERAL
 
 
 def naming(name: str, core: Path) -> list[str]:

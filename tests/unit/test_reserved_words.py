@@ -34,7 +34,7 @@ OWNERS = {
     "Profile": "insn.profile",
     "Promise": "base.workload.witness",
     "Ruling": "base.gates",
-    "Scenario": "base.workload.scenarios",
+    "Scenario": "features.scenarios.scenario",
     "Script": "base.system.script",
     "Seats": "plan.planned",
     "Smoke": "base.system.boots",

@@ -2,7 +2,7 @@
 
 Takes the parameters and reports of a run; gives nothing if they are correct, else fails with VerifyError. How
 many rounds a worker makes is up to the system: its turns and its number follow from them. What the system
-made of groups and limits is judged by what its scheduler did (judge/checks/scenario_check.py).
+made of groups and limits is judged by what its scheduler did (features/scenarios/check.py).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-// What a scenario asks for, in the words of the planner (src/benchgate/base/workload/scenarios.py).
+// What a scenario asks for, in the words of the planner (src/benchgate/features/scenarios/scenario.py).
 //
 // Takes the parameters p1 to p4, which are one text in pieces; gives its entries. An entry begins with a
 // capital letter: G a group of threads, L the limits of a control group, E a change at some time. A number

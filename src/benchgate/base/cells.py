@@ -99,8 +99,8 @@ class Cell:
 
     @property
     def program(self) -> str:
-        """The name of the program that runs it. All scenarios (`scenario-NAME`) share one; no other workload
-        has a `-` in its name."""
+        """The name of the program that runs it. All workloads of a kind (hooks.WorkloadKind) share one; no
+        other workload has a `-` in its name."""
         return program_of(self.workload)
 
     @property

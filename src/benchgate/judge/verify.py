@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 
+from benchgate import hooks
 from benchgate.base.cells import Lane, Window
 from benchgate.base.console_text import by_lines, plain
 from benchgate.base.errors import OracleError, UnusedCpuError, VerifyError
@@ -132,7 +133,10 @@ def _verified_on(
         check_counts(files.clock)
         check_started(files.clock, files.start)
     start = None if files.start is None else (files.start.boot, files.start.digest)
-    verified = replace(with_threads(verified, files, workload), arch=system.arch.name, start=start)
+    verified = with_threads(verified, files, workload)
+    for check in hooks.run_checks(workload.program):
+        verified = check(verified, files, workload)
+    verified = replace(verified, arch=system.arch.name, start=start)
     return replace(verified, promises=witnessed(verified, files, workload, system))
 
 

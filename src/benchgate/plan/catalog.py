@@ -22,12 +22,11 @@ from benchgate.base.system.boots import FETCHED_LINUX
 from benchgate.base.system.machines import AnyMachine, BareMachine, Machine
 from benchgate.base.system.systems import SELFTEST, SettingForm, System, plain_name
 from benchgate.base.text import suggestion
-from benchgate.base.workload.scenarios import PREFIX
 from benchgate.base.workload.workloads import Workload
 from benchgate.base.yaml.keys import NAME
 from benchgate.build.revision import commit_of
-from benchgate.hooks import GateMark
-from benchgate.plan import machinefile, policyfile, rtapp, scenariofile, systemfile, workloadfile
+from benchgate.hooks import GateMark, workload_kinds
+from benchgate.plan import machinefile, policyfile, systemfile, workloadfile
 
 SELFTEST_WORKLOAD = Workload(
     name=SELFTEST,
@@ -44,16 +43,20 @@ _PLACES = {
     "system": "fixtures/systems/*.yaml",
     "policy": "fixtures/gates/*.yaml",
     "machine": "fixtures/machines/*.yaml",
-    "scenario": "fixtures/scenarios/*.yaml",
 }
 """The places of the built-in files; `*` is the name."""
 
 
+def _places(kind: str) -> str:
+    return _PLACES[kind] if kind in _PLACES else workload_kinds()[kind].files
+
+
 def names(kind: str) -> tuple[str, ...]:
-    """The names of all built-in files of a kind: `workload`, `system`, `machine`, `policy` or `scenario`."""
-    before = len(Path(_PLACES[kind].partition("*")[0]).parts)
+    """The names of all built-in files of a kind: `workload`, `system`, `machine` or `policy`, or a feature's
+    kind of workload."""
+    before = len(Path(_places(kind).partition("*")[0]).parts)
     root = data_root()
-    result = (path.relative_to(root).parts[before] for path in root.glob(_PLACES[kind]))
+    result = (path.relative_to(root).parts[before] for path in root.glob(_places(kind)))
     return tuple(sorted(Path(name).stem for name in result))
 
 
@@ -70,14 +73,13 @@ def is_built_in_workload(name: str) -> bool:
 
 def _built_in(kind: str, name: str) -> Path:
     kind, name = _kind_of(kind, name)
-    return data_root() / _PLACES[kind].replace("*", name)
+    return data_root() / _places(kind).replace("*", name)
 
 
 def _kind_of(kind: str, name: str) -> tuple[str, str]:
-    """A workload that is called `scenario-NAME` is the scenario NAME."""
-    if kind == "workload" and name.startswith(f"{PREFIX}-"):
-        return "scenario", name.removeprefix(f"{PREFIX}-")
-    return kind, name
+    """A workload that is called `KIND-NAME` is the NAME of a feature's kind."""
+    of, dash, plain = name.partition("-")
+    return (of, plain) if kind == "workload" and dash and of in workload_kinds() else (kind, name)
 
 
 def _find(kind: str, word: str) -> Path:
@@ -269,6 +271,8 @@ def load_workload(word: str, system: System | None = None) -> Workload:
 
 @cache
 def _loaded_workload(path: Path) -> Workload:
-    if path.name == WORKLOAD_FILE or not scenariofile.is_scenario(path):
-        return workloadfile.load(path)
-    return scenariofile.load(path, load_workload(PREFIX), rtapp.parse)
+    for kind in workload_kinds().values() if path.name != WORKLOAD_FILE else ():
+        if kind.module().is_one(path):
+            result: Workload = kind.module().load(path, load_workload(kind.name))
+            return result
+    return workloadfile.load(path)

@@ -108,9 +108,9 @@ class PlannedCell:
 
     @property
     def observe(self) -> ObserveDefinition | None:
-        """How its threads are seen. A thread that a quota stops leaves its queue, which no hook shows."""
-        definition, scenario = self.booted.observe, self.workload.scenario
-        return definition.without_queues() if definition and scenario and scenario.has_quota else definition
+        """How its threads are seen."""
+        definition, threads = self.booted.observe, self.workload.threads
+        return definition.without_queues() if definition and threads and threads.stops_threads else definition
 
     @property
     def starts_warm(self) -> bool:
@@ -216,10 +216,10 @@ class SweepPlan:
 
     @property
     def needs_threads(self) -> frozenset[str]:
-        """The ids of the cells whose threads a gate asks for, and of scenarios, which are judged by them."""
+        """The ids of the cells whose threads a gate asks for, or whose runs are judged by them."""
         gates = (planned_gate.gate for planned_gate in self.gates if planned_gate.gate.metric in OF_THREADS)
         judged = (
-            planned_cell.cell.id for planned_cell in self.cells if planned_cell.workload.scenario is not None
+            planned_cell.cell.id for planned_cell in self.cells if planned_cell.workload.threads is not None
         )
         return frozenset((*(cell.id for gate in gates for cell in gate.cells), *judged))
 

@@ -34,8 +34,8 @@ def counts(request: MarkRequest, options: Options, ground: Ground, system: Syste
     """The CPU counts at which a test with the `cell` fixture runs."""
     if options.smp is not None:
         return options.smp
-    if scenario := catalog.load_workload(request.workload).scenario:
-        return (scenario.cpus,)
+    if threads := catalog.load_workload(request.workload).threads:
+        return (threads.cpus,)
     lane, _ = ground.lane(system, ground.clock)
     wanted = {n for n in DEFAULT_COUNTS if lane is Lane.INSN or n <= len(ground.pins)}
     gated = {n for gate in request.gates for n in (gate.cpus, gate.base, *gate.more) if n}

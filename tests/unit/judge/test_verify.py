@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from benchgate import hooks
 from benchgate.base.cells import Cell, Lane, Placement, Window
 from benchgate.base.errors import OracleError, VerifyError
 from benchgate.base.runs import Ending, RawRun, WorkerReport
@@ -17,6 +18,7 @@ from benchgate.base.system.boots import ConsoleWords
 from benchgate.base.system.results import ResultDefinition
 from benchgate.base.void_rule import VoidRule
 from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
+from benchgate.hooks import Feature, RunCheck
 from benchgate.judge import run_files, verify, wire
 from benchgate.judge.checks import foreign
 from benchgate.judge.checks.transcript_checks import check_took_time
@@ -250,6 +252,36 @@ def test_a_failure_pattern_anywhere_on_the_console_refuses_the_run(tmp_path: Pat
     run = primes_run(tmp_path, line + GOOD if at == "first" else GOOD + line)
     with pytest.raises(VerifyError, match="its console matches the failure pattern `BUG: `"):
         verify.verify_on(run, PRIMES, systemfile.load(SYSTEMS / "linux.yaml"))
+
+
+CHECKS = """
+from dataclasses import replace
+from benchgate.base.errors import VerifyError
+
+def counted(run, files, workload):
+    return replace(run, metrics={**run.metrics, "asked": run.metrics.get("asked", 0) + 1})
+
+def refused(run, files, workload):
+    raise VerifyError(f"{workload.name} has no such figure")
+"""
+
+
+def test_the_checks_of_features_are_asked_of_the_runs_of_their_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "checks_of_a_feature.py").write_text(CHECKS)
+    monkeypatch.syspath_prepend(tmp_path)
+    run, system = primes_run(tmp_path / "run", GOOD), systemfile.load(SYSTEMS / "linux.yaml")
+
+    def asked(*checks: RunCheck) -> float:
+        monkeypatch.setattr(hooks, "shipped", lambda: {"x": Feature(checks=checks)})
+        return verify.verify_on(run, PRIMES, system).metrics.get("asked", 0)
+
+    counted, refused = (f"checks_of_a_feature:{name}" for name in ("counted", "refused"))
+    assert asked() == asked(RunCheck(refused, workload="other")) == 0
+    assert asked(RunCheck(counted), RunCheck(counted, workload=PRIMES.name)) == 2
+    with pytest.raises(VerifyError, match="primes has no such figure"):
+        asked(RunCheck(refused, workload=PRIMES.name))
 
 
 REPORTS = [

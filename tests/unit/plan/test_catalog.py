@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from benchgate import hooks
 from benchgate.base.cells import Mode
 from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.paths import data_root
 from benchgate.base.workload.workloads import Workload
+from benchgate.hooks import Feature, WorkloadKind
 from benchgate.plan import catalog
 from benchgate.plan.workloadfile import fill
 
@@ -139,6 +141,37 @@ def test_the_error_for_an_unknown_name_lists_the_known_ones() -> None:
         catalog.load_system("linus")
     with pytest.raises(CatalogError, match=r"/primes: cannot be read"):
         catalog.load_workload("../primes")
+
+
+KIND = """
+def is_one(path):
+    return path.read_text().startswith("tune: ")
+
+def load(path, base):
+    return replace(base, name=f"primes-{path.stem}", file=path, about=path.read_text().strip())
+
+from dataclasses import replace
+"""
+
+
+def test_a_feature_may_have_a_kind_of_workload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = WorkloadKind("primes", files="fixtures/gates/*.yaml", place="a_module_of_a_kind_of_workload")
+    (tmp_path / f"{kind.place}.py").write_text(KIND)
+    monkeypatch.syspath_prepend(tmp_path)
+    file = tmp_path / "loud.yaml"
+    file.write_text("tune: loud\n")
+    with pytest.raises(CatalogError, match=r"loud\.yaml:1: name: is missing"):
+        catalog.load_workload(str(file))
+    assert not catalog.is_built_in_workload("primes-default")
+    monkeypatch.setattr(hooks, "shipped", lambda: {"x": Feature(workloads=(kind,))})
+    of_a_user = catalog.load_workload(str(file))
+    assert (of_a_user.name, of_a_user.about, of_a_user.program) == ("primes-loud", "tune: loud", "primes")
+    assert catalog.word_of(of_a_user) == str(file)
+    assert "default" in catalog.names("primes")
+    assert catalog.is_built_in_workload("primes-default")
+    with pytest.raises(CatalogError, match="primes `defaults` is not known; did you mean `default`"):
+        catalog.load_workload("primes-defaults")
+    assert catalog.load_workload("primes").about != "tune: loud"
 
 
 @pytest.mark.parametrize(

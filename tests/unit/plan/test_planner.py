@@ -53,20 +53,6 @@ def test_the_instruction_clock_needs_no_pins() -> None:
     assert not any(cell.skip or cell.seats.pins for cell in cells)
 
 
-def test_a_scenario_runs_with_the_cpus_of_its_guest_only() -> None:
-    """Where a scenario says nothing of CPUs, its threads may run on all of them, so a guest with another
-    number would contradict it."""
-    limits = [MarkArguments((), {"cpus": cpus, "metric": "share", "at_least": 0.25}) for cpus in (2, 4)]
-    one = marks.read(MarkArguments(("scenario-arrival",), {}), {"limit": limits})
-    cells = planner.plan_cells(one, Options(), INSN)
-    assert [(cell.cell.cpus, cell.skip) for cell in cells] == [(2, "")]
-    cells = planner.plan_cells(one, Options(smp=(1, 2, 4)), INSN)
-    other = "scenario-arrival is a scenario of a guest with 2 CPUs"
-    assert [(cell.cell.cpus, cell.skip) for cell in cells] == [(1, other), (2, ""), (4, other)]
-    gates = planner.plan_gates(one, Options(), INSN)
-    assert [(gate.gate.cell.cpus, gate.skip) for gate in gates] == [(2, ""), (4, other)]
-
-
 def test_a_system_without_a_lane_is_skipped_with_the_lanes_reason() -> None:
     cells = planner.plan_cells(request(), Options(systems=("native",)), INSN)
     assert {cell.skip for cell in cells} == {"no instruction clock"}

@@ -80,8 +80,8 @@ class MetricKind(StrEnum):
     SHARE = "share"
     """`of` divided by `per`; without `per`, the smallest worker's `of` divided by the largest worker's."""
     OBSERVED = "observed"
-    """What the guest's scheduler did in a phase of a scenario (base/workload/scenarios.py), by the thread
-    view."""
+    """What the guest's scheduler did, as a feature's check finds it in the record of threads
+    (hooks.RunCheck)."""
 
 
 class SeenBy(StrEnum):

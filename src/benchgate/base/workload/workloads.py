@@ -16,7 +16,6 @@ from benchgate.base.cells import Mode, Params, ParamValue, program_of
 from benchgate.base.text import counted
 from benchgate.base.workload.metrics import Metric
 from benchgate.base.workload.operations import SpanRule
-from benchgate.base.workload.scenarios import Scenario
 from benchgate.base.workload.witness import Promise
 
 TOOL_FOLDER = "{tool}"
@@ -86,6 +85,22 @@ class ParamSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class ThreadPlan:
+    """What is known in advance of the threads of a workload, whose runs are judged by the record of them."""
+
+    kind: str
+    """What such a workload is called (hooks.WorkloadKind)."""
+    cpus: int
+    """How many CPUs its guest has."""
+    roles: tuple[str, ...]
+    """What the workers are called, by their numbers. Further ones have no role."""
+    stops_threads: bool
+    """Whether the kernel stops threads that could run. They leave their queue, which no hook shows."""
+    content: object
+    """What the file of this kind says, for the check of its feature (hooks.RunCheck)."""
+
+
+@dataclass(frozen=True, slots=True)
 class Workload:
     """A program to measure: one C source or an existing program, one oracle, parameters, metrics."""
 
@@ -120,12 +135,12 @@ class Workload:
     """What of its figures nothing but the guest shows, and why."""
     machine: Mapping[str, SpanRule] = field(default_factory=dict)
     """Maps the names of histograms to how the machine itself measures them."""
-    scenario: Scenario | None = None
-    """The scenario that it is, with what its plan says and what must come of it."""
+    threads: ThreadPlan | None = None
+    """None: any number of CPUs may run it, and any threads."""
 
     @property
     def program(self) -> str:
-        """The name of its program, which all scenarios share."""
+        """The name of its program, which all workloads of one kind share."""
         return program_of(self.name)
 
     @property
@@ -155,7 +170,7 @@ class Workload:
         return (self.name, self.needs), *chosen
 
     def wrong_count(self, cpus: int) -> str:
-        """Why it cannot run on so many CPUs; empty if it can. A scenario says how many its guest has."""
-        if self.scenario is None or self.scenario.cpus == cpus:
+        """Why it cannot run on so many CPUs; empty if it can."""
+        if self.threads is None or self.threads.cpus == cpus:
             return ""
-        return f"{self.name} is a scenario of a guest with {counted(self.scenario.cpus, 'CPU')}"
+        return f"{self.name} is a {self.threads.kind} of a guest with {counted(self.threads.cpus, 'CPU')}"

@@ -157,8 +157,8 @@ def _workload(section: Section, word: str) -> Workload | None:
     try:
         beside = (section.path.parent / word).absolute()  # `./mine` beside `study.yaml` is no name
         workload = catalog.load_workload(str(beside) if is_path else word)
-        if workload.scenario is not None:
-            why = "is a scenario, which is no part of a mix: its guest is its own"
+        if workload.threads is not None:
+            why = f"is a {workload.threads.kind}, which is no part of a mix: its guest is its own"
             raise CatalogError(f"{workload.name} {why}")
     except BenchgateError as error:
         section.refuse(str(error), "workload" if section.has("workload") else "inputs")

@@ -28,13 +28,11 @@ from benchgate.base.workload.metrics import (
     MetricKind,
     observed,
 )
-from benchgate.base.workload.scenarios import LOOK_LIKE_WAITING, LOOKS_IDLE
 from benchgate.base.workload.workloads import Workload
 from benchgate.insn.log import MarkKind
 from benchgate.insn.threads_log import ThreadEvents
 from benchgate.judge.accounts.threads.accounting import books_of_run, conserved
 from benchgate.judge.accounts.threads.books import ThreadBooks
-from benchgate.judge.checks.scenario_check import scenario_metrics
 from benchgate.judge.run_files import THREAD_EVENTS, RunFiles
 
 
@@ -57,7 +55,7 @@ def histogram_of(values: Iterable[int]) -> Histogram:
 
 
 def with_threads(run: VerifiedRun, files: RunFiles, workload: Workload) -> VerifiedRun:
-    """Adds the metrics of the guest's threads, and of a scenario, or why it has none."""
+    """Adds the metrics of the guest's threads, or why it has none."""
     events, lane, names = files.thread_events, files.run.lane, observed(workload.metrics)
     if lane is not Lane.INSN:
         if events:
@@ -77,23 +75,12 @@ def with_threads(run: VerifiedRun, files: RunFiles, workload: Workload) -> Verif
     if books.is_cut:
         why = f"its record of threads was full at {books.end} ns, before the window closed"
         return replace(run, absent={**run.absent, **dict.fromkeys(names, why)})
-    of_scenario = scenario_metrics(run, files, workload.scenario)
-    if workload.scenario is not None and workload.scenario.has_quota:
-        skipped = {**run.skipped, **dict.fromkeys(OF_THREADS, LOOK_LIKE_WAITING)}
-        return replace(run, metrics={**run.metrics, **of_scenario}, skipped=skipped)
-    metrics, waits = thread_metrics(books), {SCHED_WAIT: histogram_of(books.wait_lengths)}
-    away = (
-        {WASTED, WASTED_LONGEST, SETTLING}
-        if workload.scenario is not None and workload.scenario.takes_cpus
-        else set()
-    )
-    seen = {name: value for name, value in metrics.items() if name not in away}
+    waits = {SCHED_WAIT: histogram_of(books.wait_lengths)}
     return replace(
         run,
-        metrics={**run.metrics, **seen, **of_scenario},
+        metrics={**run.metrics, **thread_metrics(books)},
         histograms={**run.histograms, **waits},
         measured=run.measured | set(waits),
-        skipped={**run.skipped, **dict.fromkeys(away, LOOKS_IDLE)},
     )
 
 

@@ -27,7 +27,6 @@ from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Verdict, 
 from benchgate.base.pyfile import contained, load_module, modules_of
 from benchgate.base.text import counted
 from benchgate.base.workload.metrics import OF_THREADS, Metric
-from benchgate.base.workload.scenarios import PREFIX as SCENARIO
 from benchgate.base.workload.workloads import UNVERIFIED
 from benchgate.judge.gates import verified
 from benchgate.judge.gates.arm_checks import broken_arm, known_arm
@@ -145,7 +144,7 @@ def _skipped(gate: Gate, measured: GateInput) -> Ruling | None:
     for _, arm in _arms(gate, measured):
         if gate.metric in arm.lacks and not arm.invalid:
             why = arm.lacks[gate.metric] or "it does not say why"
-            is_of_threads = gate.metric in OF_THREADS or gate.cell.program == SCENARIO
+            is_of_threads = gate.metric in OF_THREADS or gate.cell.program in hooks.workload_kinds()
             did = f"{gate.metric} is not known" if is_of_threads else f"the guest skipped {gate.metric}"
             what = f"{subject(gate)}: {did}: {why}"
             return ruling(gate, Word.SKIP, what, lane=arm.lane, runs=arm.runs)

@@ -12,7 +12,6 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.runs import VerifiedRun
 from benchgate.base.workload.metrics import OF_THREADS
 from benchgate.judge.accounts.threads.books import CpuBook, ThreadBooks
-from benchgate.judge.checks import thread_record
 from benchgate.judge.checks.thread_record import histogram_of, thread_metrics, with_threads
 from benchgate.judge.run_files import RunFiles
 from benchgate.plan import catalog
@@ -58,30 +57,6 @@ def test_an_observed_run_has_the_metrics_and_the_histogram(tmp_path: Path) -> No
     }
     assert run.histograms["sched_wait"].sum == 2000
     assert (run.metrics["work"], run.skipped, run.absent) == (3000.0, {}, {})
-
-
-def test_a_scenario_with_a_quota_has_its_own_figures_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(thread_record, "scenario_metrics", lambda *_: {"used": 0.25})
-    run = judged(tmp_path, FILE, workload="scenario-quota")
-    assert run.metrics["used"] == 0.25
-    assert set(run.skipped) == set(OF_THREADS)
-    assert "a quota has stopped look like threads that wait" in run.skipped["wasted"]
-    assert "wasted" not in run.metrics
-
-
-def test_a_cpu_that_was_away_wasted_no_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(thread_record, "scenario_metrics", lambda *_: {"idle": 0.25})
-    run = judged(tmp_path, FILE, workload="scenario-unplug")
-    assert (run.metrics["idle"], set(run.skipped)) == (0.25, {"wasted", "wasted_longest", "settling"})
-    assert run.skipped["wasted"] == "a CPU that was taken away looks like an idle one"
-    assert "wasted" not in run.metrics
-    assert run.metrics["sched_wait_max"] >= 0
-
-
-def test_a_scenario_without_a_record_has_no_figures(tmp_path: Path) -> None:
-    assert {*OF_THREADS, "used"} == set(judged(tmp_path, None, workload="scenario-quota").skipped)
 
 
 @pytest.mark.parametrize(

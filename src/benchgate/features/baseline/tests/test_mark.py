@@ -13,7 +13,7 @@ from tests.unit.session.test_remarks import P99, notes
 LOSS = {"cpus": 2, "at_most": 1.02}
 
 
-@pytest.mark.parametrize("workload", ["schbench", "scenario-sleepers"])
+@pytest.mark.parametrize("workload", ["schbench", "scenario"])
 def test_it_is_not_of_a_length_that_is_given(workload: str) -> None:
     asked = {"regression": [MarkArguments((), {"at_most": 1.02})]}
     with pytest.raises(UsageError, match=rf"mark regression: workload {workload} runs for as long as its "):

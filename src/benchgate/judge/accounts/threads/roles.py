@@ -1,7 +1,7 @@
 """Which worker of its workload each thread is, and in what role.
 
 Takes a run's files; gives a name for each thread that is a worker, such as `message thread 0`: the role of
-`roles` in the workload's YAML, or the group of a scenario, and the worker's number. A workload that is not
+`roles` in the workload's YAML, or in its plan of threads, and the worker's number. A workload that is not
 built in has workers only, because its YAML may be another one by now. Fails as the run's files do, but for
 a console without a result: then no thread is known.
 """
@@ -51,9 +51,7 @@ def thread_roles(files: RunFiles, schedule: Schedule) -> Mapping[int, ThreadRole
 def _role(report: WorkerReport, workload: Workload | None) -> str:
     if workload is None:
         return WORKER
-    if workload.scenario is not None:
-        groups = enumerate(workload.scenario.groups)
-        mine = (group.name for at, group in groups if report.id in workload.scenario.members(at))
-        return next(mine, WORKER)
+    if workload.threads is not None:
+        return dict(enumerate(workload.threads.roles)).get(report.id, WORKER)
     number = report.values.get(_VALUE, -1)
     return workload.roles[number] if 0 <= number < len(workload.roles) else WORKER

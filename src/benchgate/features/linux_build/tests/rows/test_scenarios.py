@@ -2,7 +2,7 @@
 
 The faults are those of a scheduler in BPF that is written for this (../data/scx/scx_faulty.h). Without a
 fault it passes what it fails with one, so it is the fault that is found. It knows no control groups, as most
-schedulers in BPF: so it fails those scenarios as it is. tests/guests/test_scenarios.py has a fault of tern.
+schedulers in BPF: so it fails those scenarios as it is. The tests of scenarios have a fault of tern.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import pytest
 from benchgate.build.fetch import inputs
 from benchgate.features.linux_build.tools.schedulers import FAULTY, SOURCE, built
 from benchgate.plan import catalog
-from tests.scenariokit import missed, run_scenario
 from tests.ternkit import Bootkit
 
 pytestmark = pytest.mark.scx
+kit_of_scenarios = pytest.importorskip("benchgate.features.scenarios.tests.scenariokit")
+missed, run_scenario = kit_of_scenarios.missed, kit_of_scenarios.run_scenario
 
 SCX = {
     "spread": "stick",

@@ -6,7 +6,6 @@ several keys.
 
 from __future__ import annotations
 
-from benchgate.base.workload.scenarios import MOST_CPUS, MOST_THREADS, CpuState, RunPolicy, Subject, WorkKind
 from benchgate.base.yaml.keys import (
     NAME,
     Block,
@@ -22,6 +21,14 @@ from benchgate.base.yaml.keys import (
     YamlFile,
     each,
     name,
+)
+from benchgate.features.scenarios.scenario import (
+    MOST_CPUS,
+    MOST_THREADS,
+    CpuState,
+    RunPolicy,
+    Subject,
+    WorkKind,
 )
 
 LENGTH = r"[0-9]{1,6}(?:\.[0-9]{1,6})?(?:ns|us|ms|s)\Z"

@@ -1,9 +1,10 @@
 """Holds a scenario against what the guest's scheduler did, and computes the figures of its gates.
 
-Takes a verified run with a record of its threads, its files and its scenario; gives the scenario's metrics by
-name. Fails with VerifyError if the scheduler did what the scenario does not allow, or the guest cannot have
-done what it says: threads on CPUs where they may not run, more CPU time than a quota gives, a change at whose
-time the director did not run, work outside of a group's phases, or more turns than instructions.
+Takes a verified run, its files and its workload. If the threads were observed, gives the run with the
+scenario's metrics, and without the metrics of threads that say nothing of it. Fails with VerifyError if the
+scheduler did what the scenario does not allow, or the guest cannot have done what it says: threads on CPUs
+where they may not run, more CPU time than a quota gives, a change at whose time the director did not run,
+work outside of a group's phases, or more turns than instructions.
 
 Nothing here is what the guest printed, but how many workers there are and how many turns they made. The
 threads of the workers are the ones that the coordinator forked in the window, in order.
@@ -17,14 +18,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchgate.base.cells import Cell
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import VerifiedRun
 from benchgate.base.text import counted
-from benchgate.base.workload.metrics import SECOND_NS
-from benchgate.base.workload.scenarios import HOTPLUG_NS, Scenario, ScenarioGate, Subject, plan_params
+from benchgate.base.workload.metrics import (
+    OF_THREADS,
+    SCHED_WAIT,
+    SECOND_NS,
+    SETTLING,
+    WASTED,
+    WASTED_LONGEST,
+)
+from benchgate.base.workload.workloads import Workload
+from benchgate.features.scenarios.scenario import (
+    HOTPLUG_NS,
+    LOOK_LIKE_WAITING,
+    LOOKS_IDLE,
+    Scenario,
+    ScenarioGate,
+    Subject,
+    plan_params,
+    scenario_of,
+)
 from benchgate.insn.log import MarkKind
 from benchgate.insn.threads_log import ForkEvent
 from benchgate.judge.accounts.threads.idleness import SchedulePauses
@@ -42,16 +60,41 @@ LEAST_PER_TURN = 2
 Span = tuple[int, int]
 
 
+def with_scenario(run: VerifiedRun, files: RunFiles, workload: Workload) -> VerifiedRun:
+    scenario, pauses = scenario_of(workload), files.pauses
+    if scenario is None or pauses is None or pauses.schedule.is_cut:
+        return run
+    figures = scenario_metrics(run, files, scenario, pauses)
+    left = _without(run, unknown(scenario))
+    return replace(left, metrics={**left.metrics, **figures})
+
+
 def scenario_metrics(
-    verified_run: VerifiedRun, files: RunFiles, scenario: Scenario | None
+    run: VerifiedRun, files: RunFiles, scenario: Scenario, pauses: SchedulePauses
 ) -> Mapping[str, float]:
-    if scenario is None:
-        return {}
-    require_plan(scenario, verified_run.run.cell)
-    seen = _seen(verified_run, files, scenario)
+    require_plan(scenario, run.run.cell)
+    seen = _seen(run, files, scenario, pauses)
     seen.check()
-    seen.check_turns([worker.values.get("turns", 0) for worker in verified_run.workers])
+    seen.check_turns([worker.values.get("turns", 0) for worker in run.workers])
     return {gate.name: seen.figure(gate) for gate in scenario.gates}
+
+
+def unknown(scenario: Scenario) -> Mapping[str, str]:
+    """The metrics of threads that say nothing of a scheduler here, and why."""
+    if scenario.has_quota:
+        return dict.fromkeys(OF_THREADS, LOOK_LIKE_WAITING)
+    return dict.fromkeys((WASTED, WASTED_LONGEST, SETTLING), LOOKS_IDLE) if scenario.takes_cpus else {}
+
+
+def _without(run: VerifiedRun, metrics: Mapping[str, str]) -> VerifiedRun:
+    histograms = {OF_THREADS[name].of for name in metrics if OF_THREADS[name].of == SCHED_WAIT}
+    return replace(
+        run,
+        metrics={name: value for name, value in run.metrics.items() if name not in metrics},
+        histograms={name: value for name, value in run.histograms.items() if name not in histograms},
+        measured=run.measured - histograms,
+        skipped={**run.skipped, **metrics},
+    )
 
 
 def require_plan(scenario: Scenario, cell: Cell) -> None:
@@ -69,10 +112,9 @@ def require_plan(scenario: Scenario, cell: Cell) -> None:
         )
 
 
-def _seen(run: VerifiedRun, files: RunFiles, scenario: Scenario) -> SeenScenario:
-    pauses = files.pauses
+def _seen(run: VerifiedRun, files: RunFiles, scenario: Scenario, pauses: SchedulePauses) -> SeenScenario:
     begin = files.clock_log.first_mark(MarkKind.WORK_BEGIN)
-    if pauses is None or begin is None:
+    if begin is None:
         raise VerifyError("the record of threads has no work of the scenario")
     return SeenScenario(scenario, pauses, begin, _workers(files, pauses.schedule, len(run.workers)))
 

@@ -9,7 +9,9 @@ import pytest
 
 from benchgate.base.cells import Cell, Mode
 from benchgate.base.errors import VerifyError
-from benchgate.base.workload.scenarios import (
+from benchgate.features.scenarios import scenariofile
+from benchgate.features.scenarios.check import SeenScenario, require_plan
+from benchgate.features.scenarios.scenario import (
     ControlGroup,
     CpuState,
     Limits,
@@ -25,8 +27,6 @@ from benchgate.base.workload.scenarios import (
 )
 from benchgate.judge.accounts.threads.idleness import SchedulePauses
 from benchgate.judge.accounts.threads.schedule import CpuRun, Phase, Schedule, State, ThreadLife
-from benchgate.judge.checks.scenario_check import SeenScenario, require_plan
-from benchgate.plan import scenariofile
 
 MS = 1_000_000
 BEGIN = 7 * MS

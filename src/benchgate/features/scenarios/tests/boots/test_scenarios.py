@@ -12,8 +12,8 @@ import pytest
 from benchgate.base.system.arch import ARCHITECTURES
 from benchgate.base.workload.workloads import Workload
 from benchgate.build.fetch import inputs
+from benchgate.features.scenarios.tests.scenariokit import missed, planned, run_scenario
 from benchgate.plan import catalog
-from tests.scenariokit import missed, run_scenario
 from tests.ternkit import Bootkit
 
 SPREAD, UNPLUG = "scenario-spread", "scenario-unplug"
@@ -39,10 +39,10 @@ def test_one_that_sets_something_has_the_program_that_can(kit: Bootkit) -> None:
 @pytest.mark.parametrize("name", catalog.names("scenario"))
 def test_tern_says_which_scenarios_it_cannot_carry_out(name: str) -> None:
     workload = catalog.load_workload(f"scenario-{name}")
-    assert workload.scenario is not None
-    said = catalog.load_system("kernel").refuses(workload, workload.scenario.cpus)
-    lacks = ["control"] if workload.scenario.needs_control else []
-    lacks += ["placement", "hotplug"] if workload.scenario.takes_cpus else []
+    scenario = planned(workload)
+    said = catalog.load_system("kernel").refuses(workload, scenario.cpus)
+    lacks = ["control"] if scenario.needs_control else []
+    lacks += ["placement", "hotplug"] if scenario.takes_cpus else []
     assert said == (
         f"scenario-{name} needs {', '.join(lacks)}, which kernel does not have (`services` in its YAML)"
         if lacks

@@ -9,16 +9,17 @@ import pytest
 
 from benchgate.base.errors import CatalogError
 from benchgate.base.workload.metrics import MetricDirection, MetricKind
-from benchgate.base.workload.scenarios import (
+from benchgate.features.scenarios.scenario import (
     PLAN_PIECE,
     RunPolicy,
     ScenarioGate,
     Subject,
     plan_params,
     plan_text,
+    scenario_of,
 )
+from benchgate.features.scenarios.scenariofile import parse
 from benchgate.plan import catalog
-from benchgate.plan.scenariofile import parse
 
 FILE = Path("mine.yaml")
 WHOLE = """\
@@ -172,6 +173,9 @@ def test_a_file_is_a_workload_of_its_own(tmp_path: Path) -> None:
     assert (workload.name, workload.program) == ("scenario-mine", "scenario")
     assert catalog.word_of(workload) == str(path)
     assert "control" in workload.needs
+    assert workload.threads is not None
+    assert (workload.threads.cpus, workload.threads.stops_threads) == (4, False)
+    assert workload.threads.roles == (*["hogs"] * 3, *["pings"] * 2, "beats")
     metric = workload.metrics["part"]
     assert (metric.kind, metric.unit, metric.better) == (MetricKind.OBSERVED, "share", MetricDirection.MORE)
     assert (workload.metrics["wait"].unit, workload.metrics["idle"].better) == ("ns", MetricDirection.LESS)
@@ -189,8 +193,9 @@ def test_shipped_ones_are_found_by_name() -> None:
     for name in catalog.names("scenario"):
         workload = catalog.load_workload(f"scenario-{name}")
         assert workload.name == catalog.word_of(workload) == f"scenario-{name}"
-        assert workload.scenario is not None
-        assert workload.scenario.gates
+        scenario = scenario_of(workload)
+        assert scenario is not None
+        assert scenario.gates
         assert catalog.is_built_in_workload(workload.name)
 
 

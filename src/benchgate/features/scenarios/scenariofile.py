@@ -27,7 +27,14 @@ from benchgate.base.workload.metrics import (
     MetricKind,
     time_of,
 )
-from benchgate.base.workload.scenarios import (
+from benchgate.base.workload.witness import COUNT, Promise
+from benchgate.base.workload.workloads import ThreadPlan, Workload
+from benchgate.base.yaml import yamlfile
+from benchgate.base.yaml.keys import NAME
+from benchgate.base.yaml.yaml_nodes import text_of
+from benchgate.base.yaml.yamlfile import Section
+from benchgate.features.scenarios import rtapp
+from benchgate.features.scenarios.scenario import (
     COUNTED,
     HOTPLUG_NS,
     LOOK_LIKE_WAITING,
@@ -53,14 +60,8 @@ from benchgate.base.workload.scenarios import (
     plan_fits,
     plan_params,
 )
-from benchgate.base.workload.witness import COUNT, Promise
-from benchgate.base.workload.workloads import Workload
-from benchgate.base.yaml import yamlfile
-from benchgate.base.yaml.keys import NAME
-from benchgate.base.yaml.yaml_nodes import text_of
-from benchgate.base.yaml.yamlfile import Section
+from benchgate.features.scenarios.scenario_keys import SCENARIO
 from benchgate.host.procfs import cpu_list
-from benchgate.plan.scenario_keys import SCENARIO
 
 JSON = ".json"
 CONTROL = "control"
@@ -87,7 +88,7 @@ _ABOUT: Mapping[str, str] = {
 }
 
 
-def is_scenario(path: Path) -> bool:
+def is_one(path: Path) -> bool:
     """Whether a file is one: it is JSON, or has groups of threads and no program."""
     if path.suffix == JSON:
         return True
@@ -120,8 +121,14 @@ def as_workload(scenario: Scenario, base: Workload, path: Path) -> Workload:
         needs=(*base.needs, *_more_needs(scenario)),
         metrics={**base.metrics, **{gate.name: _metric(gate) for gate in scenario.gates}},
         promises=(*base.promises, *_promises(scenario)),
-        scenario=scenario,
+        threads=_thread_plan(scenario),
     )
+
+
+def _thread_plan(scenario: Scenario) -> ThreadPlan:
+    """The director, who makes the changes, has no role."""
+    roles = (group.name for group in scenario.groups for _ in range(group.threads))
+    return ThreadPlan(PREFIX, scenario.cpus, tuple(roles), scenario.has_quota, scenario)
 
 
 def _more_needs(scenario: Scenario) -> Iterator[str]:
@@ -456,7 +463,6 @@ def _ms(ns: int) -> str:
     return f"{ns / 10**6:g}ms"
 
 
-def load(path: Path, base: Workload, rtapp: Callable[[str, Path], Scenario]) -> Workload:
-    text = text_of(path)
-    scenario = rtapp(text, path) if path.suffix == JSON else parse(text, path)
-    return as_workload(scenario, base, path)
+def load(path: Path, base: Workload) -> Workload:
+    read = rtapp.parse if path.suffix == JSON else parse
+    return as_workload(read(text_of(path), path), base, path)

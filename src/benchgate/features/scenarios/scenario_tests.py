@@ -17,7 +17,7 @@ import pytest
 
 from benchgate.base.errors import BenchgateError, CatalogError, UsageError
 from benchgate.base.gates import VERIFIED
-from benchgate.base.workload.scenarios import Scenario, ScenarioGate
+from benchgate.features.scenarios.scenario import Scenario, ScenarioGate, scenario_of
 from benchgate.plan import catalog
 from benchgate.session.pytest_hooks.results import VerdictResult
 
@@ -66,7 +66,7 @@ def _files(place: Path) -> list[str]:
 
 
 def _tests(word: str) -> Iterator[tuple[str, ScenarioTest]]:
-    scenario = catalog.load_workload(word).scenario
+    scenario = scenario_of(catalog.load_workload(word))
     if scenario is None:
         raise CatalogError(f"{word} is no scenario")
     if not scenario.gates:  # of rt-app

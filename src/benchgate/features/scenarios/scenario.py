@@ -1,7 +1,7 @@
 """A scenario: groups of threads with a time line, and what must come of it, as types.
 
-plan/scenariofile.py reads the file; guest/workloads/scenario/ carries it out; judge/checks/scenario_check.py
-holds it against what the guest's scheduler did. Takes plain values, gives frozen objects. `plan_text` writes
+scenariofile.py reads the file; guest/workloads/scenario/ carries it out; check.py holds it against what the
+guest's scheduler did. Takes plain values, gives frozen objects. `plan_text` writes
 what the guest must know as one word of letters and numbers. Nothing fails.
 """
 
@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+
+from benchgate.base.workload.workloads import Workload
 
 PREFIX = "scenario"
 """The workload that every scenario is one of: `scenario-NAME`."""
@@ -285,6 +287,12 @@ class Scenario:
         at = [scenario_phase.name for scenario_phase in self.phases].index(phase)
         end = self.phases[at + 1].begin_ns if at + 1 < len(self.phases) else self.length_ns
         return self.phases[at].begin_ns + within_ns, end
+
+
+def scenario_of(workload: Workload) -> Scenario | None:
+    """None if it is another kind of workload."""
+    content = workload.threads and workload.threads.content
+    return content if isinstance(content, Scenario) else None
 
 
 # ---- what the guest is told

@@ -12,7 +12,9 @@ import re
 from pathlib import Path
 
 from benchgate.base.workload.metrics import SECOND_NS
-from benchgate.base.workload.scenarios import (
+from benchgate.base.yaml import yamlfile
+from benchgate.base.yaml.yamlfile import Section
+from benchgate.features.scenarios.scenario import (
     MOST_CPUS,
     MOST_GROUPS,
     REAL_TIME,
@@ -25,9 +27,7 @@ from benchgate.base.workload.scenarios import (
     WorkKind,
     plan_fits,
 )
-from benchgate.base.yaml import yamlfile
-from benchgate.base.yaml.yamlfile import Section
-from benchgate.plan.scenario_keys import IGNORED, RT_APP
+from benchgate.features.scenarios.scenario_keys import IGNORED, RT_APP
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _POLICY = "SCHED_"

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import CatalogError
-from benchgate.base.workload.scenarios import plan_text
+from benchgate.features.scenarios.rtapp import parse
+from benchgate.features.scenarios.scenario import plan_text
 from benchgate.plan import catalog
-from benchgate.plan.rtapp import parse
 
 FILE = Path("Two-Tasks.json")
 TEXT = """\

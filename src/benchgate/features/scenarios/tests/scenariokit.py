@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from benchgate.base.system.systems import System
 from benchgate.base.workload.workloads import Workload
+from benchgate.features.scenarios.scenario import Scenario, scenario_of
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.plan import catalog
 from tests.ternkit import Bootkit
@@ -11,14 +12,18 @@ from tests.ternkit import Bootkit
 
 def run_scenario(kit: Bootkit, system: System | str, workload: str | Workload) -> JudgedRun:
     result = catalog.load_workload(workload) if isinstance(workload, str) else workload
-    assert result.scenario is not None
-    return kit.run(system, workload, result.scenario.cpus, threads=True)
+    return kit.run(system, workload, planned(result).cpus, threads=True)
+
+
+def planned(workload: Workload) -> Scenario:
+    scenario = scenario_of(workload)
+    assert scenario is not None
+    return scenario
 
 
 def missed(judged: JudgedRun, workload: str) -> list[str]:
     """The gates of its file that this run misses; the reason if it is no result."""
-    scenario = catalog.load_workload(workload).scenario
-    assert scenario is not None
+    scenario = planned(catalog.load_workload(workload))
     if judged.verified is None:
         return [judged.reason]
     result = []

@@ -1,0 +1,1 @@
+"""Scenarios: groups of threads with a time line, which find faults of a scheduler."""
