@@ -71,7 +71,7 @@ BROKEN = {
     ),
     "a later field": (
         GOOD.replace("interface=1", "later=()"),
-        "failed: TypeError: Feature.__init__() got an unexpected keyword argument 'later'; next",
+        "failed: TypeError: Feature.__init__() got an unexpected keyword argument 'later'",
     ),
     "what only ours may have": (
         GOOD.replace("interface=1", "interface=1, programs=('mine',)"),
