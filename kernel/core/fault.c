@@ -63,6 +63,7 @@ static const struct {
     {"private-list", FAULT_STANDS, thread_choose, thread_choose_kept},
     {"late-unpark", FAULT_STANDS, unpark, unpark_late},
     {"sleepy-unpark", FAULT_STANDS, unpark, unpark_asleep},
+    {"sleepy-yield", FAULT_STANDS, thread_yield, thread_yield_asleep},
     {"wake-window", FAULT_RACE, wait_while, wait_while_early},
     {"late-store", FAULT_RACE, wait_on, wait_on_late},
     {"unlocked-count", FAULT_RACE, wfq_enqueue, wfq_enqueue_late},

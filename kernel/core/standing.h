@@ -33,6 +33,7 @@ _Noreturn void thread_idle_parked(void);
 _Noreturn void thread_idle_polling(void);
 struct sched_entity *sched_search_dropping(unsigned cpu);
 void thread_ready_kept(struct thread *thread, enum sched_why why);
+void thread_yield_asleep(void);
 struct thread *thread_choose_kept(struct cpu *cpu, bool search);
 
 // What they have in common.

@@ -8,8 +8,11 @@
 #include "core/process.h"
 #include "core/thread.h"
 #include "core/thread_switch.h"
+#include "core/timer.h"
 #include "core/vm.h"
 #include "ring/abi.h"
+#include "ring/ring.h"
+#include "ring/sleep.h"
 #include "sched/choose.h"
 #include "sched/common.h"
 
@@ -130,4 +133,20 @@ FAULT_COPY struct thread *thread_choose_kept(struct cpu *cpu, bool search) {
         sched->enqueue(cpu->index, &thread->entity, SCHED_WAKE);
     }
     return standing_chosen(cpu, search);
+}
+
+// fault=sleepy-yield: one yield in N (3) is a sleep of 300 us.
+FAULT_COPY void thread_yield_asleep(void) {
+    struct cpu *cpu = this_cpu();
+    bool asked = cpu->reschedule; // by its tick, or by another CPU
+    cpu->reschedule = false;
+    if (!asked && sched_is_hit(3)) {
+        sleep_until(now() + 300 * cycles_per_us, &(struct ring_wait){.allowed = true});
+        return;
+    }
+    struct thread *next = standing_chosen(cpu, false);
+    if (next != NULL)
+        thread_switch(next, true);
+    else
+        timer_slice(now() + 1000 * cycles_per_us);
 }

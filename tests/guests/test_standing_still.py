@@ -96,6 +96,7 @@ def test_tern_itself_passes(observing: Bootkit, of: Asked) -> None:
         ("poll-idle", FAN, 0),
         ("late-steal", FAN_OF_4, 280_000),
         ("private-list", MADE, 100_000),
+        ("sleepy-yield", TASKS, 250_000),
     ],
 )
 def test_a_kernel_that_stands_still_fails(observing: Bootkit, fault: str, of: Asked, longest: int) -> None:

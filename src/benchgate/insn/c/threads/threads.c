@@ -8,7 +8,8 @@
 //   wake VCPU TIME ID CPU QUEUE TRAIL READ   TRAIL: threads_trail.h, joined by `,`, or `-`; READ: the latest time that
 //                                            the guest has read from its clock, on any vCPU
 //   send VCPU TIME ID TRAIL READ            ID's next wake-up, on another vCPU, was asked for here
-//   ask VCPU TIME ID                        the kernel is told to wake this thread, which is blocked, or about to be
+//   ask VCPU TIME ID                        the kernel is told to wake this thread, which is blocked, or about to be;
+//                                            or this thread gives way, which is no reason to block it
 //   migrate VCPU TIME ID FROM TO             of a runnable thread
 //   allow VCPU TIME ID CPUS                  hex, when it differs from the last one seen; at first every CPU
 //   exit VCPU TIME ID
@@ -46,6 +47,7 @@ static uint64_t everywhere; // all CPUs
 static struct {
     uint64_t time, running; // of its last event; the id of its thread
     bool halted;
+    bool gives_way; // its thread does, and its program has not gone on since
 } on[LOCKSTEP_MAX];
 
 static void program_goes_on(unsigned vcpu, uint64_t time);
@@ -185,6 +187,17 @@ static void stayed(unsigned vcpu) {
     text_put('\n');
 }
 
+static void said(const char *what, unsigned vcpu) {
+    head(what, vcpu);
+    text_put('\n');
+}
+
+static void said_of(const char *what, unsigned vcpu, uint64_t id) {
+    head(what, vcpu);
+    text_number(id);
+    text_put('\n');
+}
+
 static void forked(const struct hook *h, unsigned vcpu) {
     uint64_t thread = program_run(&h->thread, vcpu, 0), id = id_of(vcpu, thread);
     known_forget(id); // ids are used again
@@ -228,6 +241,9 @@ static void switched(const struct hook *h, unsigned vcpu) {
         known->cpu = vcpu;
         known->has_cpu = true;
     }
+    if (state == 'b' && on[vcpu].gives_way)
+        said_of("ask", vcpu, before);
+    on[vcpu].gives_way = false;
     head("switch", vcpu);
     text_number(before);
     text_put(' ');
@@ -274,11 +290,8 @@ static void sent(const struct hook *h, unsigned vcpu) {
 
 static void asked(const struct hook *h, unsigned vcpu) {
     uint64_t id = id_of(vcpu, program_run(&h->thread, vcpu, 0));
-    if (!id)
-        return;
-    head("ask", vcpu);
-    text_number(id);
-    text_put('\n');
+    if (id)
+        said_of("ask", vcpu, id);
 }
 
 static void migrated(const struct hook *h, unsigned vcpu) {
@@ -297,15 +310,9 @@ static void allowed(const struct hook *h, unsigned vcpu) {
         allow(vcpu, known, program_run(&h->mask, vcpu, thread));
 }
 
-static void exits(unsigned vcpu) {
-    head("exit", vcpu);
-    text_number(on[vcpu].running);
-    text_put('\n');
-}
-
-static void said(const char *what, unsigned vcpu) {
-    head(what, vcpu);
-    text_put('\n');
+static void gives_way(unsigned vcpu) {
+    on[vcpu].gives_way = true;
+    said("yield", vcpu);
 }
 
 static void event(const struct hook *h, unsigned vcpu) {
@@ -327,9 +334,9 @@ static void event(const struct hook *h, unsigned vcpu) {
     case HOOK_TICK:
         return said("tick", vcpu);
     case HOOK_YIELD:
-        return said("yield", vcpu);
+        return gives_way(vcpu);
     default:
-        return exits(vcpu);
+        return said_of("exit", vcpu, on[vcpu].running);
     }
 }
 
@@ -390,6 +397,7 @@ static void program_goes_on(unsigned vcpu, uint64_t time) {
     if (time > on[vcpu].time)
         on[vcpu].time = time;
     stayed(vcpu);
+    on[vcpu].gives_way = false;
     pthread_mutex_unlock(&mutex);
 }
 
