@@ -16,7 +16,6 @@ from tests.lies import (
     by_worker,
     cheap,
     elsewhere,
-    for_others,
     invented,
     on_tern,
     recorded,
@@ -38,7 +37,6 @@ ALL = (
     *shorter.ALL,
     *by_worker.ALL,
     *another_way.ALL,
-    *for_others.ALL,
     *on_tern.ALL,
 )
 FEW = [
