@@ -51,7 +51,6 @@ def thread_roles(files: RunFiles, schedule: Schedule) -> Mapping[int, ThreadRole
 def _role(report: WorkerReport, workload: Workload | None) -> str:
     if workload is None:
         return WORKER
-    if workload.threads is not None:
-        return dict(enumerate(workload.threads.roles)).get(report.id, WORKER)
-    number = report.values.get(_VALUE, -1)
-    return workload.roles[number] if 0 <= number < len(workload.roles) else WORKER
+    plan = workload.threads
+    roles, number = (plan.roles, report.id) if plan else (workload.roles, report.values.get(_VALUE, -1))
+    return roles[number] if 0 <= number < len(roles) else WORKER
