@@ -16,6 +16,7 @@ from tests.lies import (
     by_worker,
     cheap,
     elsewhere,
+    for_others,
     invented,
     on_tern,
     recorded,
@@ -37,6 +38,7 @@ ALL = (
     *shorter.ALL,
     *by_worker.ALL,
     *another_way.ALL,
+    *for_others.ALL,
     *on_tern.ALL,
 )
 FEW = [

@@ -31,7 +31,7 @@ FILE = "observe.txt"
 Addresses = Mapping[str, tuple[int, ...]]
 """Maps the name of a symbol to its addresses; several functions of a kernel may have one name."""
 MOST_STEPS = 60
-MOST_LINE = 230
+MOST_LINE = 480
 """The limits of the plugin (PROGRAM_STEPS, LINES_LENGTH)."""
 _ORDER = (
     *("when", "thread", "from", "to", "blocked", "dead", "cpu", "queue", "mask"),
@@ -44,7 +44,7 @@ _OFFSETS = "__per_cpu_offset"
 """Linux's array of how far each CPU's copy of a per-CPU variable is from its symbol."""
 _TRUTHS = frozenset("=<!")
 """The steps whose result is 0 or 1."""
-_BINARY = {"+": "+", "-": "-", "*": "*", "&": "&", "|": "|", "==": "=", "<": "<", ">": "<"}
+_BINARY = {"+": "+", "-": "-", "*": "*", "&": "&", "|": "|", "==": "=", "<": "<", ">": "<", ">>": ">"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,9 @@ A, B = Identifier("arg0"), Identifier("arg1")
         ("arg0 || arg1 && 2", Combination("||", (A, Combination("&&", (B, Constant(2)))))),
         ("&arg0->pid == arg1", Combination("==", (Address(Member(A, "pid", is_pointer=True)), B))),
         ("arg0 >= 1 & &arg1", Combination("&", (Combination(">=", (A, Constant(1))), Address(B)))),
+        ("arg0 > 1 >> arg1", Combination(">", (A, Combination(">>", (Constant(1), B))))),
+        ("arg0 * 3 >> 1 & arg1", Combination("&", (formula("arg0 * 3 >> 1").tree, B))),
+        ("arg0 >> 1 + 2", Combination(">>", (A, Combination("+", (Constant(1), Constant(2)))))),
         ("u32(arg0 + 24)", Call("u32", (Combination("+", (A, Constant(24))),))),
     ],
 )

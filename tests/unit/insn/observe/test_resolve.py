@@ -177,6 +177,7 @@ def symbols(program: Path) -> list[tuple[int, int, str]]:
         ("u16(arg0 + 6)", "a0 #6 + l2"),
         ("arg0 && arg1 != 3", "a0 ! ! a1 #3 = ! &"),
         ("arg0 > 3", "#3 a0 <"),
+        ("arg0 * 5 >> 40", "a0 #5 * #28 >"),
         ("arg0 >= &cpus[1]", "a0 #{cpus} #1 #10 * + < !"),
         ("arg0 <= 3", "#3 a0 < !"),
         ("&cpus[cpu].current == arg1", "#{cpus} v #10 * + #8 + a1 ="),

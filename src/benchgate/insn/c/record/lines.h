@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define LINES_LENGTH 256
+#define LINES_LENGTH 512
 
 struct lines {
     FILE *in;
