@@ -266,7 +266,8 @@ _HOOKS = ("faults", "switches", "wakes", "forks", "exits", "ipis")
 def needs_events(names: Iterable[str]) -> bool:
     """Whether only functions of the kernel, or of the program, show some of these."""
     plain, known = [name.removeprefix("total.") for name in names], (*_HOOKS, *ACCESSES)
-    return any(name in known or name.startswith((EVENTS, *RETURNED)) or of_program(name) for name in plain)
+    begins = (EVENTS, *RETURNED, f"{EACH}.children.")
+    return any(name in known or name.startswith(begins) or of_program(name) for name in plain)
 
 
 def of_program(name: str) -> tuple[tuple[str, str], ...]:
