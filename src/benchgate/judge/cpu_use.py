@@ -18,7 +18,7 @@ from benchgate.base.statistics.stats import Interval
 from benchgate.base.text import counted
 from benchgate.base.workload.metrics import SECOND_NS, time_text
 from benchgate.base.workload.workloads import Workload
-from benchgate.insn.activity import Activity, Column
+from benchgate.insn.activity import FULL, Activity, Column
 from benchgate.insn.counts import PROGRAMS, SPUN
 from benchgate.insn.log import ConsoleLine
 from benchgate.judge.noise import vcpu_time
@@ -41,6 +41,13 @@ def of_activity(activity: Activity, begin: int, end: int) -> CpuUse:
     window may have been in it as far as it fits, or not at all."""
     worked = _sums(activity, begin, end, lambda column: column.worked)
     return CpuUse(_limits(_sums(activity, begin, end, _awake), end - begin), _limits(worked, end - begin))
+
+
+def awake_at_most(activity: Activity, begin: int, end: int) -> list[float]:
+    """How long each vCPU may have been awake, in ns. Shares in the log are rounded: where there is none, a
+    worker may have been for half a step."""
+    rounded = activity.width / (2 * FULL)
+    return [most + rounded for _, most in _sums(activity, begin, end, _awake)]
 
 
 def of_lines(begin: ConsoleLine, end: ConsoleLine, length: int, *, is_exact: bool) -> CpuUse:
@@ -229,7 +236,7 @@ def _by_clock(files: RunFiles) -> _Use:
         Window.WORK: of_activity(activity, marked.work_begin, marked.work_end),
         Window.TOTAL: of_activity(activity, marked.total_begin, marked.total_end),
     }
-    return used, [most for _, most in _sums(activity, marked.total_begin, marked.total_end, _awake)]
+    return used, awake_at_most(activity, marked.total_begin, marked.total_end)
 
 
 def _by_host(files: RunFiles, work_ns: float, total_ns: float) -> _Use:

@@ -39,6 +39,15 @@ def test_a_column_that_is_partly_in_the_window_may_have_had_its_work_in_either_p
     assert used.awake == Interval(100 / 130, 130 / 130)
 
 
+def test_a_worker_was_perhaps_where_a_column_is_rounded_down() -> None:
+    """Half of a 255th of the column are 100 ns, a tenth of 1,000."""
+    seen = Activity(0, 51_000, 51_000, ((BUSY,), (HALTED,)))
+    for length, is_refuted in ((28, False), (120, False), (1_001, True)):
+        claims = [report(0, 0, 0, 50_000), report(1, 1, 1, length)]
+        awake = cpu_use.awake_at_most(seen, 0, 51_000)
+        assert bool(cpu_use.refuted(claims, PURE, awake, SECOND_NS)) is is_refuted
+
+
 def line(end: int, time: int, *vcpus: tuple[int, int]) -> ConsoleLine:
     return ConsoleLine(end, time, tuple(VcpuWork(*vcpu) for vcpu in vcpus))
 
