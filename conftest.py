@@ -94,6 +94,17 @@ def default_signals() -> Iterator[None]:
         signal.signal(number, signal.SIG_IGN)
 
 
+@pytest.fixture(autouse=True)
+def same_signals() -> Iterator[None]:
+    """A test that leaves SIGINT ignored would make a later one of the same process wait for ever."""
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    yield
+    left = {number: signal.getsignal(number) for number in SIGNALS}
+    for number, handler in before.items():
+        signal.signal(number, handler)
+    assert left == before
+
+
 @pytest.fixture(scope="session", autouse=True)
 def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Sessions of tests leave nothing in the user's state folder."""

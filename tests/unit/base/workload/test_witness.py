@@ -147,3 +147,11 @@ def test_a_promise_is_made_with_its_choices_only() -> None:
     assert not promise.is_made({"lock": "spin", "rps": 1})
     assert not promise.is_made({"lock": "none", "rps": 0})
     assert promise.text == "calls >= 1"
+
+
+def test_what_only_functions_of_the_kernel_or_the_program_show_must_be_looked_for() -> None:
+    """That of each worker needs the threads, which switches tell apart: it was never seen of a workload with
+    no other such promise."""
+    assert witness.needs_events(["calls", "total.program.work"])
+    assert witness.needs_events(["each.children.own", "each.blocks"])
+    assert not witness.needs_events(["products", "each.blocks", "blocks"])

@@ -16,7 +16,7 @@ LINES = GOOD.splitlines()
 
 ONE = "a hit is part of its instruction, so the latency must be 1, not "
 NO_NUMBER = "does not begin with a decimal number of up to 18 digits"
-LONG = "the line is longer than 254 bytes, holds a NUL byte or does not end"
+LONG = "the line is longer than 510 bytes, holds a NUL byte or does not end"
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def test_a_good_file_is_read(model: ctypes.CDLL, tmp_path: Path) -> None:
         ("end\n", "end \n", "line 25: the line ends with a space"),
         ("end\n", "end\nend\n", "line 25: there is more after `end`"),
         ("bandwidth 0\n", "bandwidth 0\nbandwidth 0\n", "line 23: expected `tlb`, found `bandwidth`"),
-        ("name fuzz", "name " + 300 * "a", f"line 2: {LONG}"),
+        ("name fuzz", "name " + 600 * "a", f"line 2: {LONG}"),
         ("name fuzz", "na\0me fuzz", f"line 2: {LONG}"),
     ],
 )
