@@ -1,6 +1,6 @@
 """The tests of which the golden session `gates` is made: as test_rows.py in a folder of its own, with
-`pytest -q --clock insn --system kernel --runs 5 --reports FOLDER test_rows.py`. `micro` and `threads` are rows of
-tests/micro and tests/threads; each session has its command in session.json."""
+`pytest -q --clock insn --system kernel --runs 5 --reports FOLDER test_rows.py`. `micro` and `threads` are
+rows of tests/micro and tests/threads; each session has its command in session.json."""
 
 import pytest
 

@@ -25,7 +25,17 @@ _TOKEN = re.compile(
     r"\s*(0[xX][0-9a-fA-F]+|[0-9]+|[A-Za-z_][A-Za-z0-9_]*|->|>>|\|\||&&|[=!<>]=|[-+*&|<>!().,\[\]])"
 )
 _NAME = re.compile(r"[A-Za-z_]")
-_LEVELS = (("||",), ("&&",), ("|",), ("&",), ("==", "!="), ("<", ">", "<=", ">="), (">>",), ("+", "-"), ("*",))
+_LEVELS = (
+    ("||",),
+    ("&&",),
+    ("|",),
+    ("&",),
+    ("==", "!="),
+    ("<", ">", "<=", ">="),
+    (">>",),
+    ("+", "-"),
+    ("*",),
+)
 """C's binary operators, from the loosest to the tightest."""
 SIZES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8}
 """The functions that read that many bytes at an address, for kernels without type information."""
