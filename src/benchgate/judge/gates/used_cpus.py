@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from benchgate.base.runs import CpuUse, Measurement
 
 TURNS = 1.25
-"""How many times as long the CPUs of the base may need for the same work, and how much more its programs execute,
-if workers share CPUs or make calls: how often they switch depends on the interleaving. Of the shipped rows
-`service` with route=spread saves most by that, 5.1% of all that it executes (tern, 2 and 4 CPUs). `tasks`
-saves 18% where tern drops the interrupts that wake a CPU (fault=drop-ipi): its workers then wait for the next
-tick, and find more to do."""
+"""How many times as long the CPUs of the base may need for the same work, and how much more its programs
+execute, if workers share CPUs or make calls: how often they switch depends on the interleaving. Of the
+shipped rows `service` with route=spread saves most by that, 5.1% of all that it executes (tern, 2 and 4
+CPUs). `tasks` saves 18% where tern drops the interrupts that wake a CPU (fault=drop-ipi): its workers then
+wait for the next tick, and find more to do."""
 
 LONGER = 0.01
 """The busiest CPU may execute more by this share of one CPU's work outside of the window, so a ratio may be
