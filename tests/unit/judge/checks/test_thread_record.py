@@ -12,7 +12,7 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.runs import VerifiedRun
 from benchgate.base.workload.metrics import OF_THREADS
 from benchgate.judge.accounts.threads.books import CpuBook, ThreadBooks
-from benchgate.judge.checks.thread_record import histogram_of, thread_metrics, with_threads
+from benchgate.judge.checks.thread_record import histogram_of, thread_metrics, wake_ups, with_threads
 from benchgate.judge.run_files import RunFiles
 from benchgate.plan import catalog
 from tests.unit.factories import cell, raw_run, verified
@@ -189,3 +189,15 @@ def test_a_histogram_has_every_wait() -> None:
     assert (seen.count, seen.sum, seen.min, seen.max) == (3, 1006, 3, 1000)
     assert list(seen.buckets.values()) == [2, 1]
     assert histogram_of(()).count == 0
+
+
+@pytest.mark.parametrize(
+    ("params", "named"),
+    [
+        ({"rps": 0, "auto_rps": 0, "pipe": 0, "calibrate": "off"}, {"wakeup"}),
+        ({"rps": 2000, "auto_rps": 0, "pipe": 0, "calibrate": "off"}, {"wakeup"}),
+    ],
+)
+def test_a_request_is_no_wake_up(params: dict[str, object], named: set[str]) -> None:
+    """It lasts from the same wake-up, but its worker sleeps in it; and with `rps` no machine measures it."""
+    assert wake_ups(catalog.load_workload("schbench"), params) == named

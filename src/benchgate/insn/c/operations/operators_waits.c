@@ -54,6 +54,15 @@ static bool may_wake(uint64_t word, uint64_t sleeper) {
     return !at || !at->sleeper || at->sleeper == sleeper;
 }
 
+// A thread that no word of its own has woken yet may have found any word set so far: also one by which only another
+// thread has slept.
+static bool has_own_word(uint64_t sleeper) {
+    for (unsigned n = 0; n < WORDS; n++)
+        if (words[n].word && words[n].sleeper == sleeper)
+            return true;
+    return false;
+}
+
 static void may_be(struct nearest *best, const struct wait *wait, uint64_t read, const struct operators_work *to_post) {
     uint64_t off = read > wait->wanted ? read - wait->wanted : wait->wanted - read;
     if (read > wait->since && read <= wait->now && off < best->off)
@@ -64,12 +73,13 @@ static void may_be(struct nearest *best, const struct wait *wait, uint64_t read,
 static struct nearest nearest(const struct wait *wait) {
     const struct operators_work *work;
     struct nearest best = {wait->now, UINT64_MAX, NULL};
+    bool is_choosy = has_own_word(wait->sleeper);
     for (unsigned w = 0; (work = operators_work(w)); w++)
         for (unsigned back = 1; work != wait->of && back <= work->posted && back <= OPERATORS_POSTS; back++) {
             const struct operators_post *post = &work->posts[(work->posted - back) % OPERATORS_POSTS];
             if (post->read <= wait->since)
                 break; // the older ones are earlier
-            if (may_wake(post->word, wait->sleeper))
+            if (!is_choosy || may_wake(post->word, wait->sleeper))
                 may_be(&best, wait, post->read, NULL);
         }
     for (unsigned w = 0; (work = operators_work(w)); w++)

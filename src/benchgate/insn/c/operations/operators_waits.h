@@ -3,7 +3,7 @@
 // A wait that finds its word set does not sleep, and nobody wakes it. Its post began when another thread read its
 // clock last before it called a function that wakes, or before it comes to that call: a reading after which the
 // thread reads its clock again without a call was none, and neither was one before a call with a word by which
-// only one other thread has ever been woken.
+// only one other thread has ever been woken, if there is such a word of its own.
 #ifndef OPERATORS_WAITS_H
 #define OPERATORS_WAITS_H
 

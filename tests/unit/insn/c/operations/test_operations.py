@@ -739,6 +739,31 @@ def test_a_post_by_a_word_of_another_thread_is_none(
     assert lengths(seen, "wakeup") == [f"1 {took} {took} {took}"] * 2
 
 
+@pytest.mark.parametrize("is_right", [True, False])
+def test_who_has_not_slept_may_have_found_a_word_set_by_which_only_another_one_slept(
+    tmp_path: Path, *, is_right: bool
+) -> None:
+    """Two threads wait for one word, and the first one always finds it set: `wake` with pattern=fan on Linux."""
+    change = ("", "") if is_right else ("is_choosy = has_own_word(wait->sleeper)", "is_choosy = true")
+    seen = guest(tmp_path, change, WAKER)
+    for vcpu in (0, 1, 2):
+        seen.kernel(0x100, place(7 + vcpu), vcpu=vcpu)
+        seen.runs(7 + vcpu, vcpu)
+        seen.mark(WORK_BEGIN, vcpu)
+    seen.time[1] = 1000
+    seen.enters(FUTEX, vcpu=2)
+    posts_by(seen, 2, wakes=9)
+    seen.leaves(FUTEX, vcpu=2)
+    seen.reads_clock(1)
+    posted = seen.time[1]
+    posts_by(seen, 2)
+    seen.time[0] = seen.time[1]
+    seen.reads_clock()
+    took = seen.time[0] - posted
+    records(seen, 0, took)
+    assert (lengths(seen, "wakeup") == [f"1 {took} {took} {took}"] * 2) is is_right
+
+
 def test_a_wake_up_of_which_nothing_was_recorded_is_not_that_of_a_later_value(tmp_path: Path) -> None:
     """In a warm-up."""
     seen = pair(tmp_path)
