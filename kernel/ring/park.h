@@ -16,5 +16,6 @@ struct ring_wait;
 int park(uint64_t key, const uint32_t *word, uint32_t expected, struct ring_wait *wait);
 uint64_t unpark(uint64_t key, uint64_t most); // returns how many were woken
 uint64_t unpark_late(uint64_t key, uint64_t most), unpark_asleep(uint64_t key, uint64_t most); // core/fault.h
+int park_asleep(uint64_t key, const uint32_t *word, uint32_t expected, struct ring_wait *wait);
 
 #endif

@@ -122,6 +122,7 @@ observe:
   exit: {at: [leave], when: arg0}
   tick: {at: [look, "watch?"], when: arg0}
   yield: {at: give_way, when: [arg0->kind, arg0]}
+  may_wait: {at: [rest, "join?"], when: [arg0, "1"]}
   syscall: {at: [call], when: [arg0, "1"], number: [arg1->n, arg0], bytes: [arg2, "0"]}
   fault: {at: [fault], when: [arg0, "1"]}
   ipi: {at: [send], when: [arg0, "1"]}

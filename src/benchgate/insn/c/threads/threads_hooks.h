@@ -40,6 +40,7 @@ enum hook_kind {
     HOOK_EXIT,
     HOOK_TICK,
     HOOK_YIELD,
+    HOOK_MAY_WAIT, // the running thread asks for something that it may have to wait for
     HOOK_SYSCALL, // from here on: only counted (counts.h)
     HOOK_FAULT,   // and a stay in the kernel that it begins is no interruption (threads_stays.h)
     HOOK_SEND_IPI,
