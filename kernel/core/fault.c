@@ -64,6 +64,7 @@ static const struct {
     {"late-unpark", FAULT_STANDS, unpark, unpark_late},
     {"sleepy-unpark", FAULT_STANDS, unpark, unpark_asleep},
     {"sleepy-yield", FAULT_STANDS, thread_yield, thread_yield_asleep},
+    {"late-rest", FAULT_STANDS, unpark, unpark_rest_late},
     {"sleepy-return", FAULT_STANDS, thread_reschedule, thread_reschedule_asleep},
     {"sleepy-exit", FAULT_STANDS, process_exit, process_exit_asleep},
     {"sleepy-park", FAULT_STANDS, park, park_asleep},

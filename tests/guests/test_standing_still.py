@@ -112,6 +112,7 @@ def test_tern_itself_passes(observing: Bootkit, of: Asked) -> None:
         ("sleepy-return", LOCKED, 950_000),
         ("sleepy-return", MET, 950_000),
         ("sleepy-exit", MADE, 450_000),
+        ("late-rest", MET, 1_990_000),
     ],
 )
 def test_a_kernel_that_stands_still_fails(observing: Bootkit, fault: str, of: Asked, longest: int) -> None:

@@ -116,7 +116,9 @@ observe:
   wake:
     {at: wake, when: [arg1->new, arg1->old], thread: arg0, only: blocked, cpu: arg1, queue: [arg1->n, "1"]}
   send: {at: [list], when: arg2, thread: [arg0->t, arg0]}
-  ask: [{at: [wake], when: arg2, thread: arg0}, {at: expire, thread: [arg1->t, arg1]}]
+  ask:
+    - {at: [wake], when: arg2, thread: arg0}
+    - {at: expire, thread: [arg1->t, arg1], next: thread->next, which: [thread->key == arg0, "1"]}
   migrate: {at: move, when: arg2, thread: [arg0->t, arg0], cpu: [arg0->cpu, arg1]}
   allow: {at: [bind], when: arg2, thread: arg0, mask: [arg1->bits, arg1]}
   exit: {at: [leave], when: arg0}

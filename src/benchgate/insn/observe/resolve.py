@@ -35,7 +35,7 @@ MOST_LINE = 480
 """The limits of the plugin (PROGRAM_STEPS, LINES_LENGTH)."""
 _ORDER = (
     *("when", "thread", "from", "to", "blocked", "dead", "cpu", "queue", "mask"),
-    *("number", "bytes", "adds", "object"),
+    *("number", "bytes", "adds", "object", "next", "which"),
 )
 """The order in which the plugin expects the keys of a hook."""
 _OF_WAITS = frozenset({observe.HookKind.ASK, observe.HookKind.MAY_WAIT})

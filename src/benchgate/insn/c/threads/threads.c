@@ -40,6 +40,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ASKED_MOST 64 // of a list
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct hooks hooks;
 static unsigned vcpus;
@@ -293,10 +295,17 @@ static void sent(const struct hook *h, unsigned vcpu) {
     say_read();
 }
 
+// With `next` it is a list, of which those are asked for that `which` tells. A list that another CPU changes may lead
+// anywhere.
 static void asked(const struct hook *h, unsigned vcpu) {
-    uint64_t id = id_of(vcpu, program_run(&h->thread, vcpu, 0));
-    if (id)
-        said_of("ask", vcpu, id);
+    uint64_t thread = program_run(&h->thread, vcpu, 0);
+    for (unsigned n = 0; thread && n < ASKED_MOST; n++) {
+        bool is_it = !h->which.length || program_run(&h->which, vcpu, thread);
+        uint64_t id = is_it ? id_of(vcpu, thread) : 0;
+        if (id)
+            said_of("ask", vcpu, id);
+        thread = h->next.length ? program_run(&h->next, vcpu, thread) : 0;
+    }
 }
 
 static void migrated(const struct hook *h, unsigned vcpu) {

@@ -87,6 +87,8 @@ static void hook(struct lines *r, struct hook *h) {
     optional(r, "bytes", &h->bytes);
     optional(r, "adds", &h->adds);
     optional(r, "object", &h->object);
+    optional(r, "next", &h->next);
+    optional(r, "which", &h->which);
 }
 
 // The number of this function; a new one if it was not named before.

@@ -75,6 +75,7 @@ end
 SENDS = "hook send\nat 700\nthread a0\nend\n"
 PROMPTS = "hook tick\nat 800\nhook yield\nat 900\nwhen a0\nend\n"
 REASONS = "hook may_wait\nat a00\nend\n"
+LIST = "hook ask\nat b00\nthread a0\nnext t #28 + l8\nwhich t #4 + l1 #2 =\nend\n"
 MIGRATES = "hook migrate\nat 600\nthread a0\ncpu a1\nend\n"
 FILES = (
     "threads",
@@ -422,6 +423,19 @@ def test_without_the_places_where_threads_may_wait_they_may_anywhere(tmp_path: P
     seen = guest(tmp_path)
     seen.at(0x200, seen.task(1, state=2), seen.task(0))
     assert asks(seen) == []
+
+
+@pytest.mark.parametrize(("last", "asked"), [(0, 2), (TASKS[1], 43)])
+def test_of_a_list_those_are_asked_for_that_are_meant_and_one_without_an_end_is_left(
+    tmp_path: Path, last: int, asked: int
+) -> None:
+    seen = guest(tmp_path, OBSERVE.replace("end\n", LIST))
+    first, second, third = seen.task(1, state=2), seen.task(2), seen.task(3, state=2)
+    for one, after in ((first, second), (second, third), (third, last)):
+        seen.poke(one + 0x28, after.to_bytes(8, "little"))
+    seen.at(0xB00, first)
+    assert len(asks(seen)) == asked  # of 64, two in three, and the first one again
+    assert asks(seen)[:2] == ["ask 0 10 1", "ask 0 10 3"]
 
 
 def test_the_trail_has_the_return_addresses_that_follow_a_call(tmp_path: Path) -> None:
