@@ -4,10 +4,10 @@
 
 #include "arch/tsc.h"
 #include "core/fault.h"
-#include "core/standing.h"
 #include "core/thread.h"
 #include "core/timer.h"
 #include "ring/ring.h"
+#include "ring/sleep.h"
 #include "sched/common.h"
 
 static struct bucket {
@@ -102,7 +102,7 @@ FAULT_COPY uint64_t unpark_rest_late(uint64_t key, uint64_t most) {
 // fault=sleepy-unpark: one in N (10) of those who wake others sleeps for 2 ms first.
 FAULT_COPY uint64_t unpark_asleep(uint64_t key, uint64_t most) {
     if (sched_is_hit(10))
-        sleep_for(2000);
+        sleep_until(now() + 2000 * cycles_per_us, &(struct ring_wait){.allowed = true});
     return unpark_wrong(key, most, NONE);
 }
 
@@ -116,6 +116,6 @@ FAULT_COPY int park_asleep(uint64_t key, const uint32_t *word, uint32_t expected
     current()->key = key;
     int result = wait_while(&bucket->queue, &bucket->lock, word, expected, wait->deadline);
     if (result == 0 && sched_is_hit(10))
-        sleep_for(1000);
+        sleep_until(now() + 1000 * cycles_per_us, &(struct ring_wait){.allowed = true});
     return result;
 }
