@@ -5,11 +5,13 @@
 #include "core/image.h"
 #include "core/print.h"
 #include "core/program.h"
+#include "core/standing.h"
 #include "core/string.h"
 #include "measure/measure.h"
 #include "ring/call.h"
 #include "ring/ring.h"
 #include "sched/choose.h"
+#include "sched/common.h"
 
 #define THREADS_PER_PROCESS 256
 #define FIRST_ID MAX_PROCESSES // the id of the first process
@@ -382,6 +384,13 @@ void process_exit(int status) {
 }
 FAULT_COPY __attribute__((flatten)) void process_exit_late(int status) {
     exit_with(true, status);
+}
+
+// fault=sleepy-exit: one thread in N (3) sleeps for 500 us before it ends.
+FAULT_COPY __attribute__((flatten)) void process_exit_asleep(int status) {
+    if (sched_is_hit(3))
+        sleep_for(500);
+    exit_with(false, status);
 }
 
 void process_kill(uint64_t vector, uint64_t address, uint64_t ip, const char *why) {

@@ -66,7 +66,7 @@ unsigned process_slots(void); // of `threads`, those that were ever used; those 
 
 void process_begin(struct thread *thread);       // called by the new thread: builds memory, image, entry
 _Noreturn void process_exit(int status);         // ends the calling thread
-_Noreturn void process_exit_late(int status);    // core/fault.h
+_Noreturn void process_exit_late(int status), process_exit_asleep(int status); // core/fault.h
 _Noreturn void process_exit_machine(int status); // ends the run
 // Kills the caller's process.
 _Noreturn void process_kill(uint64_t vector, uint64_t address, uint64_t ip, const char *why);

@@ -34,10 +34,12 @@ _Noreturn void thread_idle_polling(void);
 struct sched_entity *sched_search_dropping(unsigned cpu);
 void thread_ready_kept(struct thread *thread, enum sched_why why);
 void thread_yield_asleep(void);
+void thread_reschedule_asleep(void);
 struct thread *thread_choose_kept(struct cpu *cpu, bool search);
 
 // What they have in common.
 void halt_for(uint64_t us);    // takes interrupts
+void sleep_for(uint64_t us);   // the current thread
 void compute_for(uint64_t us); // something that nobody needs; takes interrupts
 struct thread *standing_chosen(struct cpu *cpu, bool search); // as the right thread_choose
 void standing_look(struct cpu *cpu);                            // one turn of an idle CPU

@@ -135,13 +135,25 @@ FAULT_COPY struct thread *thread_choose_kept(struct cpu *cpu, bool search) {
     return standing_chosen(cpu, search);
 }
 
+FAULT_COPY void sleep_for(uint64_t us) {
+    sleep_until(now() + us * cycles_per_us, &(struct ring_wait){.allowed = true});
+}
+
+// fault=sleepy-return: one way back to a program in N (20) is a sleep of 1 ms.
+FAULT_COPY void thread_reschedule_asleep(void) {
+    if (this_cpu()->reschedule)
+        thread_yield();
+    else if (sched_is_hit(20))
+        sleep_for(1000);
+}
+
 // fault=sleepy-yield: one yield in N (3) is a sleep of 300 us.
 FAULT_COPY void thread_yield_asleep(void) {
     struct cpu *cpu = this_cpu();
     bool asked = cpu->reschedule; // by its tick, or by another CPU
     cpu->reschedule = false;
     if (!asked && sched_is_hit(3)) {
-        sleep_until(now() + 300 * cycles_per_us, &(struct ring_wait){.allowed = true});
+        sleep_for(300);
         return;
     }
     struct thread *next = standing_chosen(cpu, false);

@@ -57,8 +57,11 @@ uint64_t unpark(uint64_t key, uint64_t most) {
     return woken;
 }
 
-// As unpark; `late`: one in N (10) goes to another wait queue, from where a timer wakes it 2 ms later.
-FAULT_COPY static uint64_t unpark_wrong(uint64_t key, uint64_t most, bool late) {
+enum late { NONE, SOME, REST };
+
+// As unpark; but one in N (10), or the rest after the first one, goes to another wait queue, from where a timer
+// wakes it 2 ms later.
+FAULT_COPY static uint64_t unpark_wrong(uint64_t key, uint64_t most, enum late late) {
     static struct wait_queue queues[PARK_BUCKETS];
     struct bucket *bucket = &buckets[bucket_of(key)];
     struct wait_queue *later = &queues[bucket - buckets];
@@ -72,7 +75,8 @@ FAULT_COPY static uint64_t unpark_wrong(uint64_t key, uint64_t most, bool late) 
         if (t->key != key)
             continue;
         woken++;
-        if (!late || !sched_is_hit(10)) {
+        bool hits = late == SOME ? sched_is_hit(10) : late == REST && woken > 1;
+        if (!hits) {
             wake_later(&list, &bucket->queue, t, 0);
             continue;
         }
@@ -87,12 +91,31 @@ FAULT_COPY static uint64_t unpark_wrong(uint64_t key, uint64_t most, bool late) 
 
 // fault=late-unpark: that.
 FAULT_COPY uint64_t unpark_late(uint64_t key, uint64_t most) {
-    return unpark_wrong(key, most, true);
+    return unpark_wrong(key, most, SOME);
+}
+
+// fault=late-rest: the others, of those who shall all be woken.
+FAULT_COPY uint64_t unpark_rest_late(uint64_t key, uint64_t most) {
+    return unpark_wrong(key, most, REST);
 }
 
 // fault=sleepy-unpark: one in N (10) of those who wake others sleeps for 2 ms first.
 FAULT_COPY uint64_t unpark_asleep(uint64_t key, uint64_t most) {
     if (sched_is_hit(10))
         sleep_until(now() + 2000 * cycles_per_us, &(struct ring_wait){.allowed = true});
-    return unpark_wrong(key, most, false);
+    return unpark_wrong(key, most, NONE);
+}
+
+// fault=sleepy-park: one in N (10) of those who were woken sleeps again, for 1 ms.
+FAULT_COPY int park_asleep(uint64_t key, const uint32_t *word, uint32_t expected, struct ring_wait *wait) {
+    struct bucket *bucket = &buckets[bucket_of(key)];
+    if (!wait->allowed) {
+        wait->later = true;
+        return -RING_EAGAIN;
+    }
+    current()->key = key;
+    int result = wait_while(&bucket->queue, &bucket->lock, word, expected, wait->deadline);
+    if (result == 0 && sched_is_hit(10))
+        sleep_until(now() + 1000 * cycles_per_us, &(struct ring_wait){.allowed = true});
+    return result;
 }

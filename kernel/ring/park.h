@@ -16,5 +16,7 @@ struct ring_wait;
 int park(uint64_t key, const uint32_t *word, uint32_t expected, struct ring_wait *wait);
 uint64_t unpark(uint64_t key, uint64_t most); // returns how many were woken
 uint64_t unpark_late(uint64_t key, uint64_t most), unpark_asleep(uint64_t key, uint64_t most); // core/fault.h
+uint64_t unpark_rest_late(uint64_t key, uint64_t most);
+int park_asleep(uint64_t key, const uint32_t *word, uint32_t expected, struct ring_wait *wait);
 
 #endif

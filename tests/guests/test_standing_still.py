@@ -41,6 +41,7 @@ LOCKED_BY_4: Asked = ("contend", 4, {"takes": 1000})
 FAN: Asked = ("wake", 2, {"pattern": "fan", "rounds": 100})
 FAN_OF_4: Asked = ("wake", 4, {"pattern": "fan", "rounds": 200})
 MADE: Asked = ("spawn", 2, {"errands": 12})
+MET: Asked = ("barrier", 4, {"phases": 10, "turns": 50_000})
 CROWDED: Asked = ("spawn", 2, {"errands": 50, "live": 8})
 AT_MOST = 0.005
 
@@ -107,6 +108,11 @@ def test_tern_itself_passes(observing: Bootkit, of: Asked) -> None:
         ("late-unpark", LOCKED_BY_4, 1_990_000),
         ("sleepy-unpark", FAN_OF_4, 1_990_000),
         ("sleepy-unpark", LOCKED, 1_990_000),
+        ("sleepy-park", LOCKED, 950_000),
+        ("sleepy-return", LOCKED, 950_000),
+        ("sleepy-return", MET, 950_000),
+        ("sleepy-exit", MADE, 450_000),
+        ("late-rest", MET, 1_990_000),
     ],
 )
 def test_a_kernel_that_stands_still_fails(observing: Bootkit, fault: str, of: Asked, longest: int) -> None:
@@ -115,11 +121,17 @@ def test_a_kernel_that_stands_still_fails(observing: Bootkit, fault: str, of: As
     assert seen.run.metrics["wasted_longest"] >= longest
 
 
+def without(system: System, *kinds: HookKind) -> System:
+    assert system.observe is not None
+    hooks = (hook for hook in system.observe.hooks if hook.kind not in kinds)
+    return replace(system, observe=replace(system.observe, hooks=tuple(hooks)))
+
+
 def unasked(system: System) -> System:
-    """Its record does not see where a program names the word by which others wake."""
+    """Its record sees neither where a program names the word by which others wake, nor where it may wait."""
     assert system.observe is not None
     hooks = (hook for hook in system.observe.hooks if (hook.kind, hook.at) != (HookKind.ASK, ("unpark",)))
-    return replace(system, observe=replace(system.observe, hooks=tuple(hooks)))
+    return without(replace(system, observe=replace(system.observe, hooks=tuple(hooks))), HookKind.MAY_WAIT)
 
 
 @pytest.mark.parametrize(
@@ -142,6 +154,19 @@ def test_a_wake_up_that_takes_long_before_the_kernel_wakes_must_be_in_its_record
     assert before is not None
     assert before.metrics["wasted"] < AT_MOST
     assert before.metrics["wakeup_p99"] > 2_000_000
+
+
+@pytest.mark.parametrize(
+    ("fault", "of"), [("sleepy-park", LOCKED), ("sleepy-return", MET), ("sleepy-exit", MADE)]
+)
+def test_who_is_put_to_sleep_for_nothing_waits_only_if_it_is_known_where_programs_may(
+    observing: Bootkit, fault: str, of: Asked
+) -> None:
+    workload, cpus, given = of
+    judged = observing.run(without(broken(fault), HookKind.MAY_WAIT), workload, cpus, given, threads=True)
+    assert judged.verified is not None, judged
+    assert judged.verified.metrics["wasted"] < AT_MOST
+    assert stood(observing, fault, of).run.metrics["wasted"] > 0.1
 
 
 @pytest.mark.parametrize("fault", ["spin-yield", "busy-yield"])

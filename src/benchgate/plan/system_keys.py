@@ -194,6 +194,7 @@ HOOKS: Mapping[str, Table] = {
     "exit": {"at": _AT, "when": _WHEN},
     "tick": {"at": _AT, "when": _WHEN},
     "yield": {"at": _AT, "when": _WHEN},
+    "may_wait": {"at": _AT, "when": _WHEN},
     "syscall": {
         "at": _AT,
         "when": _WHEN,
@@ -203,7 +204,13 @@ HOOKS: Mapping[str, Table] = {
     "fault": {"at": _AT, "when": _WHEN},
     "ipi": {"at": _AT, "when": _WHEN},
 }
-ASK: Table = {"at": _AT, "when": _WHEN, "thread": _OF}
+ASK: Table = {
+    "at": _AT,
+    "when": _WHEN,
+    "thread": _OF,
+    "next": _read("the one after `thread` in its list, NULL if it is the last", otherwise="it is one thread"),
+    "which": _read("which of the list, 1 or 0", otherwise="all"),
+}
 EVENT: Table = {
     "at": _AT,
     "when": _WHEN,
@@ -220,6 +227,8 @@ _HOOK_ABOUT = {
     "exit": "where the running thread begins to end",
     "tick": "where the scheduler looks at the running thread, in a timer interrupt",
     "yield": "where the running thread gives way to others",
+    "may_wait": "where the running thread asks for something that it may have to wait for, once; one that is "
+    "blocked without it could run; without this key: it may wait anywhere",
     "syscall": "where a system call begins; without it: the instruction by which programs make one",
     "fault": "where the kernel begins to handle a page fault",
     "ipi": "where an interrupt is sent to another CPU by a store to a device; without it: what is sent by "

@@ -116,12 +116,15 @@ observe:
   wake:
     {at: wake, when: [arg1->new, arg1->old], thread: arg0, only: blocked, cpu: arg1, queue: [arg1->n, "1"]}
   send: {at: [list], when: arg2, thread: [arg0->t, arg0]}
-  ask: [{at: [wake], when: arg2, thread: arg0}, {at: expire, thread: [arg1->t, arg1]}]
+  ask:
+    - {at: [wake], when: arg2, thread: arg0}
+    - {at: expire, thread: [arg1->t, arg1], next: thread->next, which: [thread->key == arg0, "1"]}
   migrate: {at: move, when: arg2, thread: [arg0->t, arg0], cpu: [arg0->cpu, arg1]}
   allow: {at: [bind], when: arg2, thread: arg0, mask: [arg1->bits, arg1]}
   exit: {at: [leave], when: arg0}
   tick: {at: [look, "watch?"], when: arg0}
   yield: {at: give_way, when: [arg0->kind, arg0]}
+  may_wait: {at: [rest, "join?"], when: [arg0, "1"]}
   syscall: {at: [call], when: [arg0, "1"], number: [arg1->n, arg0], bytes: [arg2, "0"]}
   fault: {at: [fault], when: [arg0, "1"]}
   ipi: {at: [send], when: [arg0, "1"]}

@@ -126,6 +126,8 @@ class HookKind(StrEnum):
     """The scheduler looks at the running thread, in a timer interrupt."""
     YIELD = "yield"
     """The running thread gives way."""
+    MAY_WAIT = "may_wait"
+    """The running thread asks for something that it may have to wait for."""
     SYSCALL = "syscall"
     """A system call, of a kernel whose calls are no instruction that the clock knows."""
     FAULT = "fault"

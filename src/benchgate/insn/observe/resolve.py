@@ -35,9 +35,10 @@ MOST_LINE = 480
 """The limits of the plugin (PROGRAM_STEPS, LINES_LENGTH)."""
 _ORDER = (
     *("when", "thread", "from", "to", "blocked", "dead", "cpu", "queue", "mask"),
-    *("number", "bytes", "adds", "object"),
+    *("number", "bytes", "adds", "object", "next", "which"),
 )
 """The order in which the plugin expects the keys of a hook."""
+_OF_WAITS = frozenset({observe.HookKind.ASK, observe.HookKind.MAY_WAIT})
 _MOVES = frozenset({observe.HookKind.PUT, observe.HookKind.GET})
 _NEAREST = 5
 _OFFSETS = "__per_cpu_offset"
@@ -100,7 +101,7 @@ class _Resolver:
         yield "text 0 0"
         for key in ("id", "interrupt"):
             yield from self._if_known(partial(self._values, "thread", self._of.values, (key,)))
-        for hook in (one for one in self._of.hooks if one.kind is not observe.HookKind.ASK):
+        for hook in (one for one in self._of.hooks if one.kind not in _OF_WAITS):
             if _may_lack(hook):
                 yield from self._if_known(partial(self._hook, hook))
             elif hook.kind in observe.COUNTED:

@@ -9,7 +9,8 @@
 //                                            the guest has read from its clock, on any vCPU
 //   send VCPU TIME ID TRAIL READ            ID's next wake-up, on another vCPU, was asked for here
 //   ask VCPU TIME ID                        the kernel is told to wake this thread, which is blocked, or about to be;
-//                                            or this thread gives way, which is no reason to block it
+//                                            or this thread gives way, or asks for nothing that it may have
+//                                            to wait for (`may_wait`), which is no reason to block it
 //   migrate VCPU TIME ID FROM TO             of a runnable thread
 //   allow VCPU TIME ID CPUS                  hex, when it differs from the last one seen; at first every CPU
 //   exit VCPU TIME ID
@@ -39,6 +40,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ASKED_MOST 64 // of a list
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct hooks hooks;
 static unsigned vcpus;
@@ -48,6 +51,7 @@ static struct {
     uint64_t time, running; // of its last event; the id of its thread
     bool halted;
     bool gives_way; // its thread does, and its program has not gone on since
+    bool may_wait;  // its thread has asked for something, and neither blocked nor gone on since
 } on[LOCKSTEP_MAX];
 
 static void program_goes_on(unsigned vcpu, uint64_t time);
@@ -228,10 +232,12 @@ static void switched(const struct hook *h, unsigned vcpu) {
     uint64_t before = id_of(vcpu, from), next = id_of(vcpu, to);
     char state = state_of(h, vcpu, from, before);
     stayed(vcpu);
+    bool has_reason = !on[vcpu].gives_way && (on[vcpu].may_wait || !hooks.has[HOOK_MAY_WAIT]);
     struct known *known = before && state != 'd' ? known_thread(before, everywhere) : NULL;
     if (known) {
         look_at_allowed(vcpu, from, known);
         known->is_blocked = state == 'b';
+        known->may_wait = state == 'r' && on[vcpu].may_wait;
     }
     known = next ? known_thread(next, everywhere) : NULL;
     if (known) {
@@ -241,9 +247,10 @@ static void switched(const struct hook *h, unsigned vcpu) {
         known->cpu = vcpu;
         known->has_cpu = true;
     }
-    if (state == 'b' && on[vcpu].gives_way)
+    if (state == 'b' && !has_reason)
         said_of("ask", vcpu, before);
     on[vcpu].gives_way = false;
+    on[vcpu].may_wait = known && known->may_wait;
     head("switch", vcpu);
     text_number(before);
     text_put(' ');
@@ -288,10 +295,17 @@ static void sent(const struct hook *h, unsigned vcpu) {
     say_read();
 }
 
+// With `next` it is a list, of which those are asked for that `which` tells. A list that another CPU changes may lead
+// anywhere.
 static void asked(const struct hook *h, unsigned vcpu) {
-    uint64_t id = id_of(vcpu, program_run(&h->thread, vcpu, 0));
-    if (id)
-        said_of("ask", vcpu, id);
+    uint64_t thread = program_run(&h->thread, vcpu, 0);
+    for (unsigned n = 0; thread && n < ASKED_MOST; n++) {
+        bool is_it = !h->which.length || program_run(&h->which, vcpu, thread);
+        uint64_t id = is_it ? id_of(vcpu, thread) : 0;
+        if (id)
+            said_of("ask", vcpu, id);
+        thread = h->next.length ? program_run(&h->next, vcpu, thread) : 0;
+    }
 }
 
 static void migrated(const struct hook *h, unsigned vcpu) {
@@ -335,6 +349,9 @@ static void event(const struct hook *h, unsigned vcpu) {
         return said("tick", vcpu);
     case HOOK_YIELD:
         return gives_way(vcpu);
+    case HOOK_MAY_WAIT:
+        on[vcpu].may_wait = true;
+        return;
     default:
         return said_of("exit", vcpu, on[vcpu].running);
     }
@@ -398,6 +415,7 @@ static void program_goes_on(unsigned vcpu, uint64_t time) {
         on[vcpu].time = time;
     stayed(vcpu);
     on[vcpu].gives_way = false;
+    on[vcpu].may_wait = false;
     pthread_mutex_unlock(&mutex);
 }
 

@@ -39,7 +39,8 @@ static bool is_name(const char *text) {
 
 static void kind(struct lines *r, struct hook *h) {
     static const char *const names[] = {"fork", "switch", "wake",  "send",    "ask",   "migrate", "allow", "exit",
-                                        "tick", "yield",  "syscall", "fault", "ipi", "event",   "put",   "get"};
+                                        "tick", "yield", "may_wait", "syscall", "fault", "ipi",   "event", "put",
+                                        "get"};
     const char event[] = "event ";
     lines_expect(r, "hook");
     if (r->failed)
@@ -86,6 +87,8 @@ static void hook(struct lines *r, struct hook *h) {
     optional(r, "bytes", &h->bytes);
     optional(r, "adds", &h->adds);
     optional(r, "object", &h->object);
+    optional(r, "next", &h->next);
+    optional(r, "which", &h->which);
 }
 
 // The number of this function; a new one if it was not named before.

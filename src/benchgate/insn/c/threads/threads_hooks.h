@@ -40,6 +40,7 @@ enum hook_kind {
     HOOK_EXIT,
     HOOK_TICK,
     HOOK_YIELD,
+    HOOK_MAY_WAIT, // the running thread asks for something that it may have to wait for
     HOOK_SYSCALL, // from here on: only counted (counts.h)
     HOOK_FAULT,   // and a stay in the kernel that it begins is no interruption (threads_stays.h)
     HOOK_SEND_IPI,
@@ -55,7 +56,7 @@ struct hook {
     uint64_t at[HOOKS_PLACES];
     bool only_blocked; // a wake-up of a thread that has blocked or is new; else nothing happens there
     char name[HOOKS_NAME + 1]; // of an event
-    struct program when, thread, from, to, blocked, dead, cpu, queue, mask, number, bytes, adds, object;
+    struct program when, thread, from, to, blocked, dead, cpu, queue, mask, number, bytes, adds, object, next, which;
 };
 
 // How the machine measures a histogram of the guest: from the entry of one of `from` to the exit of one of `to`.

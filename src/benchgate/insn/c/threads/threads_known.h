@@ -13,6 +13,7 @@ struct known {
     unsigned cpu; // where it ran last or was queued
     bool has_cpu, is_blocked; // or new
     bool is_program;          // it has executed an instruction of a program
+    bool may_wait;            // while it has no CPU: as in threads.c
     uint8_t name[KNOWN_NAME];
 };
 

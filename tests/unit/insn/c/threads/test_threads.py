@@ -74,6 +74,8 @@ end
 """
 SENDS = "hook send\nat 700\nthread a0\nend\n"
 PROMPTS = "hook tick\nat 800\nhook yield\nat 900\nwhen a0\nend\n"
+REASONS = "hook may_wait\nat a00\nend\n"
+LIST = "hook ask\nat b00\nthread a0\nnext t #28 + l8\nwhich t #4 + l1 #2 =\nend\n"
 MIGRATES = "hook migrate\nat 600\nthread a0\ncpu a1\nend\n"
 FILES = (
     "threads",
@@ -393,6 +395,47 @@ def test_ticks_and_yields_are_written(tmp_path: Path) -> None:
     seen.at(0x900, 1)
     seen.at(0x900, 0)  # `when` says no
     assert seen.lines()[2:-1] == ["tick 1 10", "yield 0 10"]
+
+
+def asks(seen: Guest) -> list[str]:
+    return [line for line in seen.lines() if line.startswith("ask ")]
+
+
+def test_who_is_blocked_and_has_asked_for_nothing_could_run(tmp_path: Path) -> None:
+    seen = guest(tmp_path, OBSERVE.replace("end\n", REASONS))
+    seen.at(0xA00)
+    seen.at(0x200, seen.task(1, state=2), seen.task(0))  # it has asked
+    seen.at(0x200, seen.task(0), seen.task(1))
+    seen.at(0x200, seen.task(1, state=2), seen.task(0))  # again, for the same
+    assert asks(seen) == ["ask 0 40 1"]
+
+
+def test_what_a_thread_asked_for_stays_with_it_when_it_loses_its_cpu(tmp_path: Path) -> None:
+    seen = guest(tmp_path, OBSERVE.replace("end\n", REASONS))
+    seen.at(0xA00)
+    seen.at(0x200, seen.task(1), seen.task(2))
+    seen.at(0x200, seen.task(2, state=2), seen.task(1))  # the other one has not asked
+    seen.at(0x200, seen.task(1, state=2), seen.task(0))
+    assert asks(seen) == ["ask 0 30 2"]
+
+
+def test_without_the_places_where_threads_may_wait_they_may_anywhere(tmp_path: Path) -> None:
+    seen = guest(tmp_path)
+    seen.at(0x200, seen.task(1, state=2), seen.task(0))
+    assert asks(seen) == []
+
+
+@pytest.mark.parametrize(("last", "asked"), [(0, 2), (TASKS[1], 43)])
+def test_of_a_list_those_are_asked_for_that_are_meant_and_one_without_an_end_is_left(
+    tmp_path: Path, last: int, asked: int
+) -> None:
+    seen = guest(tmp_path, OBSERVE.replace("end\n", LIST))
+    first, second, third = seen.task(1, state=2), seen.task(2), seen.task(3, state=2)
+    for one, after in ((first, second), (second, third), (third, last)):
+        seen.poke(one + 0x28, after.to_bytes(8, "little"))
+    seen.at(0xB00, first)
+    assert len(asks(seen)) == asked  # of 64, two in three, and the first one again
+    assert asks(seen)[:2] == ["ask 0 10 1", "ask 0 10 3"]
 
 
 def test_the_trail_has_the_return_addresses_that_follow_a_call(tmp_path: Path) -> None:
