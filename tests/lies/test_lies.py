@@ -22,6 +22,7 @@ from tests.lies import (
     recorded,
     shorter,
     stand_ins,
+    too_early,
     trials,
 )
 from tests.lies.trials import BY_ORACLE, LISTED, MADE
@@ -40,6 +41,7 @@ ALL = (
     *another_way.ALL,
     *for_others.ALL,
     *on_tern.ALL,
+    *too_early.ALL,
 )
 FEW = [
     one for one in ALL if one.name in ("micro-fault-zero-page", "service-to-itself", "checksum-done-before")
