@@ -116,7 +116,7 @@ def test_collect_only_boots_nothing(rig: Rig) -> None:
     ("mark", "message"),
     [
         ("speedup(cpu=2, at_least=1.6)", "mark speedup: no argument `cpu`; did you mean `cpus`[?]"),
-        ("speedup(cpus=2)", "mark speedup: needs either `at_least` or `at_most`"),
+        ("speedup(cpus=2)", "mark speedup: needs one of `at_least` and `at_most`, not both"),
         ("speedup(2, 1.6)", "mark speedup: use keyword arguments*"),
         ("speedup(cpus=2, at_least=2.5)", "speedup: at_least=2.5 decides nothing: *between 0.5 and 2.1;*"),
         ("speedup(cpus=2, at_least=1.6, insn=0.1)", "speedup: insn=0.1 decides nothing: *"),

@@ -68,7 +68,9 @@ def _written() -> dict[str, str]:
 def _elsewhere(asked: str, pages: dict[str, Path]) -> str:
     """Names the pages that have the word most often."""
     word = re.compile(rf"(?<!\w){re.escape(asked)}(?!\w)", re.IGNORECASE)
-    found = Counter({name: len(word.findall(path.read_text(encoding="utf-8"))) for name, path in pages.items()})
+    found: Counter[str] = Counter()
+    for name, path in pages.items():
+        found[name] = len(word.findall(path.read_text(encoding="utf-8")))
     best = [f"`benchgate docs {name}`" for name, count in found.most_common(_PAGES_NAMED) if count]
     return f"pages that have it: {', '.join(best)}" if best else "`benchgate docs` lists all"
 

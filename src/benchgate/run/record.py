@@ -79,7 +79,9 @@ def _where_runs_are(folder: Path) -> str:
     """For whoever named another folder than a run's."""
     if (folder / "session.json").exists():
         return f" This is a session; next: name one of its runs, below {folder / 'runs'}"
-    return "" if folder.is_dir() else " There is no such folder; those of runs are reports/runs/SESSION/runs/*"
+    return (
+        "" if folder.is_dir() else " There is no such folder; those of runs are reports/runs/SESSION/runs/*"
+    )
 
 
 def parsed(text: bytes, folder: Path, exploration: bytes | None = None) -> RawRun:
