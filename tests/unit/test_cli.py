@@ -52,6 +52,10 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
         ("xxxx", "there is no command `xxxx`; `benchgate --help` lists all"),
         ("explore", "name tests, such as tests/smp, or "),
         ("mix choose", "give --vectors and --sensitivity, or --study"),
+        (
+            "new-system mine.yaml",
+            "mine.yaml: is a YAML file, and no kernel; to measure the system that it may ",
+        ),
         ("threads absent", "There is no such folder; those of runs are reports/runs/SESSION/runs/*"),
         ("baseline accept absent", "absent is not a folder; name a session under reports/runs/"),
     ],
