@@ -89,8 +89,7 @@ def gates(items: Sequence[pytest.Item]) -> list[PlannedGate]:
 
 def nowhere(items: Sequence[pytest.Item]) -> dict[str, str]:
     """Why tests run on no system of this session, by their node ids."""
-    found = {_function_id(item): value for item in items for value in _nowhere(item)}
-    return {node: one.why for node, one in found.items()}
+    return {_function_id(item): one.why for item in items for one in _nowhere(item)}
 
 
 def _nowhere(item: pytest.Item) -> list[Nowhere]:
