@@ -20,8 +20,8 @@ with interrupts.quiet_imports(status=130):
     import benchgate
     from benchgate import commands
     from benchgate.base import standard_streams
-    from benchgate.base.errors import BenchgateError, NeedsFilesError
-    from benchgate.base.text import visible_lines
+    from benchgate.base.errors import BenchgateError, NeedsFilesError, UsageError
+    from benchgate.base.text import suggestion, visible_lines
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -48,11 +48,21 @@ def _told(output: standard_streams.OutputState, status: int) -> int:
 def _status(given: Sequence[str]) -> int:
     def run() -> int:
         own, after = _split(_joined(given))
+        _refuse_unknown(own)
         words = _parser(next(iter(own), "")).parse_args(own, argparse.Namespace(after=after))
         command: Command = words.command
         return command(words)
 
     return status_of("benchgate", run)
+
+
+def _refuse_unknown(given: Sequence[str]) -> None:
+    """UsageError if the first word is not a command. argparse would list all of them and suggest none."""
+    word = next(iter(given), "-")
+    names = {one.name for one in commands.known(word)}
+    if not word.startswith("-") and word not in names:
+        otherwise = "`benchgate --help` lists all"
+        raise UsageError(f"there is no command `{word}`; {suggestion(word, names, otherwise)}")
 
 
 def _joined(given: Sequence[str]) -> Sequence[str]:

@@ -139,7 +139,10 @@ def test_a_limit_on_a_declared_metric_is_gated_shown_and_verified(rig: Rig) -> N
             'limit(cpus=2, metric="rps", at_most=1)',
             "*not one of the metrics of workload primes: work, *",
         ),
-        ('limit(cpus=2, metric="total")', "test_it: mark limit: needs either `at_least` or `at_most`*"),
+        (
+            'limit(cpus=2, metric="total")',
+            "test_it: mark limit: needs one of `at_least` and `at_most`, not both*",
+        ),
         ('ratio(to="linx", cpus=2, at_least=1)', "*linx*"),
         ("ratio(cpus=2, at_least=1)", "*mark ratio: the argument `to` is missing*"),
     ],

@@ -68,6 +68,32 @@ def test_a_gate_on_figures_without_the_line_with_which_they_begin_is_refused(rig
     assert not (rig.folder / "reports").exists()
 
 
+@pytest.mark.parametrize(
+    ("marks", "why"),
+    [
+        ('workload("selftest")', "none of the systems has a self-test of its own: fake"),
+        (
+            'workload("primes")\n@pytest.mark.system("{own}")',
+            "no system runs workload primes: only their own self-test, `selftest`, run own",
+        ),
+    ],
+)
+def test_a_session_in_which_no_test_runs_on_its_system_decides_nothing(
+    rig: Rig, marks: str, why: str
+) -> None:
+    own = rig.folder / "own.yaml"
+    text = Path(rig.system()).read_text().replace('console: {ready: "^benchready"}\n', SELFTEST)
+    own.write_text(text.replace("name: fake", "name: own").replace("unit: ns}", 'unit: ns, begins: "^go$"}'))
+    rig.pytester.makepyfile(
+        test_scaling=f"import pytest\n\n@pytest.mark.{marks.format(own=own)}\n"
+        "@pytest.mark.speedup(cpus=2, at_least=1.6)\ndef test_scales(verdict):\n    verdict.require_pass()\n"
+    )
+    for words, status, line in (((), 5, f"SKIP: {why}"), (("--plan",), 0, f"SKIP *test_scales: {why}")):
+        result = rig.run(*words)
+        assert result.ret == status
+        result.stdout.fnmatch_lines([line])
+
+
 def test_plan_prints_the_sweep_and_boots_nothing(rig: Rig) -> None:
     result = rig.run("--plan", play="cannot-start")
     assert result.ret == 0
@@ -116,7 +142,7 @@ def test_collect_only_boots_nothing(rig: Rig) -> None:
     ("mark", "message"),
     [
         ("speedup(cpu=2, at_least=1.6)", "mark speedup: no argument `cpu`; did you mean `cpus`[?]"),
-        ("speedup(cpus=2)", "mark speedup: needs either `at_least` or `at_most`"),
+        ("speedup(cpus=2)", "mark speedup: needs one of `at_least` and `at_most`, not both"),
         ("speedup(2, 1.6)", "mark speedup: use keyword arguments*"),
         ("speedup(cpus=2, at_least=2.5)", "speedup: at_least=2.5 decides nothing: *between 0.5 and 2.1;*"),
         ("speedup(cpus=2, at_least=1.6, insn=0.1)", "speedup: insn=0.1 decides nothing: *"),

@@ -56,6 +56,17 @@ def test_a_session_that_decides_nothing_exits_with_5_here_too(workers: Rig) -> N
     assert workers.run("-n", "2", "--runs=1").ret == 5
 
 
+def test_tests_that_run_on_no_system_exit_with_5_and_their_reason(rig: Rig) -> None:
+    rig.pytester.makepyfile(
+        test_scaling='import pytest\n\n@pytest.mark.workload("selftest")\n'
+        "@pytest.mark.speedup(cpus=2, at_least=1.6)\ndef test_scales(verdict):\n    verdict.require_pass()\n"
+    )
+    result = rig.run("-n", "2")
+    assert result.ret == 5
+    assert result.outlines.count("SKIP: none of the systems has a self-test of its own: fake") == 1
+    assert "gave no report" not in result.stdout.str()
+
+
 def test_each_is_refused_with_what_to_type(workers: Rig) -> None:
     result = workers.run("-n", "2", "--dist", "each")
     assert result.ret == 4

@@ -7,6 +7,8 @@ option; prints the page's Markdown, or a sentence. UsageError if there is neithe
 from __future__ import annotations
 
 import argparse
+import re
+from collections import Counter
 from pathlib import Path
 
 from benchgate.base.errors import UsageError
@@ -19,6 +21,7 @@ from benchgate.render.tables import columns
 PARTS = ("tutorial", "how-to", "reference", "explanation", "measured")
 """The folders of docs/, in the order in which a newcomer needs them."""
 WIDTH = 80
+_PAGES_NAMED = 3
 SITE = "as a site: `./run docs` in a checkout makes build/site/index.html"
 
 
@@ -43,7 +46,7 @@ def run(words: argparse.Namespace) -> int:
     elif page in written:
         print(written[page])
     else:
-        known = suggestion(page, {*pages, *glossary.WORDS, *written}, "`benchgate docs` lists all")
+        known = suggestion(page, {*pages, *glossary.WORDS, *written}, _elsewhere(asked, pages))
         raise UsageError(f"there is no page and no word `{asked}`; {known}")
     return 0
 
@@ -60,6 +63,16 @@ def _written() -> dict[str, str]:
         for option in option_table.known()
     }
     return {**options, **marks}
+
+
+def _elsewhere(asked: str, pages: dict[str, Path]) -> str:
+    """Names the pages that have the word most often."""
+    word = re.compile(rf"(?<!\w){re.escape(asked)}(?!\w)", re.IGNORECASE)
+    found: Counter[str] = Counter()
+    for name, path in pages.items():
+        found[name] = len(word.findall(path.read_text(encoding="utf-8")))
+    best = [f"`benchgate docs {name}`" for name, count in found.most_common(_PAGES_NAMED) if count]
+    return f"pages that have it: {', '.join(best)}" if best else "`benchgate docs` lists all"
 
 
 def names() -> tuple[str, ...]:

@@ -86,11 +86,25 @@ def _told(system: System) -> str:
 
 def systems_of(request: MarkRequest, options: Options) -> tuple[System, ...]:
     """The systems that a test runs on."""
-    systems = of_session(options)
-    if request.systems:
-        systems = _distinct("mark system", [_beside(word, systems, options) for word in request.systems])
     wants_selftest = request.workload == SELFTEST
-    return tuple(system for system in systems if system.runs_selftest == wants_selftest)
+    return tuple(system for system in _asked(request, options) if system.runs_selftest == wants_selftest)
+
+
+def _asked(request: MarkRequest, options: Options) -> tuple[System, ...]:
+    systems = of_session(options)
+    if not request.systems:
+        return systems
+    return _distinct("mark system", [_beside(word, systems, options) for word in request.systems])
+
+
+def why_nowhere(request: MarkRequest, options: Options) -> str:
+    """Why a test runs on no system at all; empty if it runs on one."""
+    if systems_of(request, options):
+        return ""
+    names = ", ".join(system.name for system in _asked(request, options))
+    if request.workload == SELFTEST:
+        return f"none of the systems has a self-test of its own: {names}"
+    return f"no system runs workload {request.workload}: only their own self-test, `{SELFTEST}`, run {names}"
 
 
 def machine_of(request: MarkRequest, options: Options) -> AnyMachine | None:

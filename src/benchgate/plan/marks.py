@@ -132,12 +132,12 @@ def _check_arguments(row: GateMark, given: MarkArguments) -> None:
             raise UsageError(f"mark {row.name}: no argument `{key}`; {hint}")
     for key in row.needs:
         if key not in given.kwargs:
-            raise UsageError(f"mark {row.name}: the argument `{key}` is missing")
+            raise UsageError(f"mark {row.name}: the argument `{key}` is missing, as in {row.shown}")
 
 
 def _kind(row: GateMark, at_least: float | None, at_most: float | None) -> str:
     if (row.takes_either or not row.file) and (at_least is None) == (at_most is None):
-        raise UsageError(f"mark {row.name}: needs either `at_least` or `at_most`")
+        raise UsageError(f"mark {row.name}: needs one of `at_least` and `at_most`, not both")
     return row.name if at_most is None else row.at_most_kind or row.name
 
 

@@ -68,11 +68,20 @@ def load(folder: Path) -> RawRun:
     try:
         text = read_start(path, _FILE_BYTES)
     except OSError as error:
-        raise EvidenceError(f"{path} cannot be read: {error.strerror}.") from error
+        raise EvidenceError(f"{path} cannot be read: {error.strerror}.{_where_runs_are(folder)}") from error
     if len(text) > _FILE_BYTES:
         why = "benchgate writes no run.json of that size."
         raise EvidenceError(f"{path} has more than {_FILE_BYTES} bytes; {why}")
     return parsed(text, folder)
+
+
+def _where_runs_are(folder: Path) -> str:
+    """For whoever named another folder than a run's."""
+    if (folder / "session.json").exists():
+        return f" This is a session; next: name one of its runs, below {folder / 'runs'}"
+    return (
+        "" if folder.is_dir() else " There is no such folder; those of runs are reports/runs/SESSION/runs/*"
+    )
 
 
 def parsed(text: bytes, folder: Path, exploration: bytes | None = None) -> RawRun:

@@ -48,7 +48,14 @@ def write_test(folder: Path) -> list[str]:
 
 def write_workload(folder: Path, name: str) -> list[str]:
     if not NAME.match(name):
-        raise UsageError(f"--workload {name}: use lower-case letters, digits and _, beginning with a letter")
+        above, _, own = name.rpartition("/")
+        hint = (
+            f"; next: benchgate init {shlex.quote(above)} --workload {own}"
+            if NAME.match(own) and above
+            else ""
+        )
+        rule = "use lower-case letters, digits and _, beginning with a letter"
+        raise UsageError(f"--workload {name}: {rule}{hint}")
     if name in (*catalog.names("workload"), SELFTEST):
         raise UsageError(f"--workload {name}: benchgate has a workload of this name; choose another")
     with _refusals(folder / name):

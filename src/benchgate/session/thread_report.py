@@ -93,14 +93,15 @@ def report_several(folders: Sequence[Path], symbols: Path | None = None, *, is_j
 
 
 def runs_in(folder: Path) -> list[Path]:
-    """The folder of a run itself; of a session those of its runs whose threads were observed."""
+    """The folder of a run itself; of a session its observed runs, each seed once."""
     inside = folder / "runs"
     if not inside.is_dir():
         return [folder]
     found = sorted(run for run in inside.iterdir() if (run / THREAD_EVENTS).is_file())
     if not found:
         raise UsageError(f"{folder} has no run with {THREAD_EVENTS}; next: measure with --threads")
-    return found
+    # A seed that was run twice would count twice in what the runs have in common.
+    return [run for run in found if not load(run).warmup] or found
 
 
 def report_witness(folder: Path) -> str:

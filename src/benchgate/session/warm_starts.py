@@ -15,6 +15,7 @@ from benchgate.base.files import file_digest
 from benchgate.base.runs import BootSpec, Image
 from benchgate.base.snapshots import GuestSnapshot, boot_of
 from benchgate.base.system.systems import System
+from benchgate.base.text import counted
 from benchgate.build.cache_storage import Notice
 from benchgate.plan.planned import PlannedCell
 from benchgate.run import argv
@@ -61,7 +62,7 @@ def _boot(planned: PlannedCell, image: Image, vm: VmConfig, boot: int) -> BootTo
         return argv.guest_spec(planned, image, vm, options)
 
     return BootToKeep(
-        f"{planned.system.name}, {planned.cell.cpus} CPUs, boot {boot}",
+        f"{planned.system.name}, {counted(planned.cell.cpus, 'CPU')}, boot {boot}",
         spec,
         argv.script(planned, _ANY),
         boot,

@@ -8,6 +8,7 @@ import pytest
 
 from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.paths import data_root
+from benchgate.base.workload.metrics import time_of
 from benchgate.plan import marks
 from benchgate.plan.mark_table import SHIPPED
 from benchgate.plan.marks import MarkArguments
@@ -45,9 +46,9 @@ def test_a_test_can_name_its_systems() -> None:
     ("mark", "message"),
     [
         (speedup(cpu=2, at_least=1.6), r"mark speedup: no argument `cpu`; did you mean `cpus`\?"),
-        (speedup(at_least=1.6), r"mark speedup: the argument `cpus` is missing"),
-        (speedup(cpus=2), r"needs either `at_least` or `at_most`"),
-        (speedup(cpus=2, at_least=1.6, at_most=1.1), r"needs either `at_least` or `at_most`"),
+        (speedup(at_least=1.6), r"the argument `cpus` is missing, as in speedup\(cpus=2, at_least=1\.6\)"),
+        (speedup(cpus=2), r"needs one of `at_least` and `at_most`, not both"),
+        (speedup(cpus=2, at_least=1.6, at_most=1.1), r"needs one of `at_least` and `at_most`, not both"),
         (speedup(cpus=1, at_least=1.6), r"cpus=1 is not above base=1"),
         (speedup(cpus="2", at_least=1.6), r"cpus='2' is not a CPU count"),
         (speedup(cpus=True, at_least=1.6), r"cpus=True is not a CPU count"),
@@ -166,6 +167,11 @@ def test_a_limit_and_a_comparison_are_read() -> None:
     )
 
 
+@pytest.mark.parametrize("word", ["20ms", "20 ms", "0.02s", "20000 us"])
+def test_a_length_of_time_is_written_as_the_reports_print_it(word: str) -> None:
+    assert time_of(word) == 20e6
+
+
 @pytest.mark.parametrize(
     ("name", "mark", "message"),
     [
@@ -190,7 +196,7 @@ def test_a_limit_and_a_comparison_are_read() -> None:
         ("work_conserving", MarkArguments((), {}), "the argument `at_most` is missing"),
         ("work_conserving", conserving(metric="work"), "no argument `metric`"),
         ("limit", limit(at_most="5%"), "at_most: '5%' is not a length of time"),
-        ("limit", limit(at_least=1), "needs either `at_least` or `at_most`"),
+        ("limit", limit(at_least=1), "needs one of `at_least` and `at_most`, not both"),
         ("limit", limit(at_most=-1), "at_most=-1 is not a number from 0"),
         ("limit", limit(at_most=float("nan")), "is not a number from 0"),
         ("limit", limit(base=1), "mark limit: no argument `base`"),
@@ -342,7 +348,7 @@ def test_two_parameters_of_one_law_are_two_gates() -> None:
         ("scaling", law(model="../x"), r"model='../x' is not a word"),
         ("scaling", law(parameter=3), "parameter=3 is not a word"),
         ("scaling", law(base=2), "no argument `base`"),
-        ("scaling", law(at_least=0.1), "needs either `at_least` or `at_most`"),
+        ("scaling", law(at_least=0.1), "needs one of `at_least` and `at_most`, not both"),
         (
             "gate",
             MarkArguments(("verified",), {"cpus": (1, 2), "base": 1}),

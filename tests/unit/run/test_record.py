@@ -153,6 +153,12 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         load(tmp_path)
 
 
+def test_a_session_in_place_of_a_run_is_named(tmp_path: Path) -> None:
+    (tmp_path / "session.json").write_text("{}")
+    with pytest.raises(EvidenceError, match=r"This is a session; next: name one of its runs, below .*/runs"):
+        load(tmp_path)
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),

@@ -70,7 +70,11 @@ def test_a_workload_is_four_files_and_the_command_that_runs_them(
     ("name", "said"),
     [
         ("Mine", "--workload Mine: use lower-case letters"),
-        ("../mine", "--workload ../mine: use lower-case letters"),
+        (
+            "../mine",
+            "--workload ../mine: use lower-case letters, digits and _, beginning with a letter; next: "
+            "benchgate init .. --workload mine",
+        ),
         ("", "--workload : use lower-case letters"),
         ("primes", "--workload primes: benchgate has a workload of this name"),
         ("selftest", "--workload selftest: benchgate has a workload of this name"),

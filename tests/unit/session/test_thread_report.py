@@ -198,7 +198,15 @@ def test_the_folder_of_a_session_stands_for_its_observed_runs(
     shutil.copytree(run, session / "runs" / run.name)
     (session / "runs" / "0002-primes").mkdir()
     assert main(["threads", str(session)]) == 0
-    assert "began with the start of a thread" in capsys.readouterr().out
+    once = capsys.readouterr().out
+    assert "began with the start of a thread" in once
+    repeated = session / "runs" / "0000-repeated"
+    shutil.copytree(run, repeated)
+    record = json.loads((repeated / "run.json").read_text())
+    (repeated / "run.json").write_text(json.dumps(record | {"warmup": True}))
+    assert main(["threads", str(session)]) == 0
+    assert capsys.readouterr().out == once  # one seed is not counted twice
+    shutil.rmtree(repeated)
     (session / "runs" / run.name / "threads.txt").unlink()
     assert main(["threads", str(session)]) == 4
     assert "has no run with threads.txt" in capsys.readouterr().err

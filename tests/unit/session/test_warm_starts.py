@@ -307,6 +307,8 @@ def test_boots_stand_behind_the_seeds_in_turn(
     assert len(maker.told) == boots
     assert maker.told[0] == f"making a snapshot of linux.start-warm, 2 CPUs, boot {behind[0]}"
     assert {start and start.folder.parent.parent.name for start in starts} == {"snapshot"}
+    made.request(cell(cpus=1), BootOptions(NONCE, seed=1), tmp_path)
+    assert maker.told[-1] == "making a snapshot of linux.start-warm, 1 CPU, boot 1"
 
 
 def test_the_recorded_boot_of_a_replay_counts_more_than_its_seed(

@@ -23,7 +23,7 @@ SHARE = "share"
 TIME_SIZES = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, NS))
 
 
-_LENGTH = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)(ns|us|ms|s)")
+_LENGTH = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?) ?(ns|us|ms|s)")
 
 
 def time_of(word: str) -> float:

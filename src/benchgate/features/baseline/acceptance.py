@@ -179,7 +179,8 @@ def checked(folder: Path, asked: AcceptanceRequest) -> JudgedSession:
     if report.exit_code == check.NEEDS_FILES:
         raise NeedsFilesError(report.text)
     if session is None or report.exit_code not in (check.INTACT, check.UNKNOWN_VERSION):
-        raise EvidenceError(f"{report.text}\nnext: benchgate verify {folder}")
+        advice = f"\nnext: benchgate verify {folder}" if folder.is_dir() else ""
+        raise EvidenceError(report.text + advice)
     return session
 
 

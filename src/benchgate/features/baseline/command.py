@@ -121,5 +121,5 @@ def _check(words: argparse.Namespace) -> int:
 def _diff(words: argparse.Namespace) -> int:
     from benchgate.features.baseline import baseline_file, diff
 
-    print(diff.text(baseline_file.read(Path(words.file)), _request("diff", words), say))
+    print(diff.text(baseline_file.read(Path(words.file)), Path(words.file), _request("diff", words), say))
     return 0

@@ -6,6 +6,7 @@ does. Fails with EvidenceError if it is not intact, and with UsageError if it ha
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from benchgate.features.baseline import acceptance, checks
 from benchgate.features.baseline.baseline_file import OTHERS
 from benchgate.features.baseline.baselines import Baseline, BaselineArm, Origin, SymbolCounts
 from benchgate.features.baseline.checks import exact
+from benchgate.features.baseline.feature import BASELINE
 from benchgate.features.baseline.origin import origin_of
 from benchgate.render.tables import columns
 from benchgate.session.rejudging.rejudge import JudgedSession
@@ -45,7 +47,7 @@ class _Pair:
     there: Origin
 
 
-def text(baseline: Baseline, asked: acceptance.AcceptanceRequest, notice: Notice) -> str:
+def text(baseline: Baseline, file: Path, asked: acceptance.AcceptanceRequest, notice: Notice) -> str:
     """`asked.folder` is a session's folder, or that of a run, whose cell alone is shown."""
     folder, run = acceptance.session_of(asked.folder)
     session = acceptance.checked(folder, asked)
@@ -65,7 +67,7 @@ def text(baseline: Baseline, asked: acceptance.AcceptanceRequest, notice: Notice
     for pair in pairs:
         lines += ["", *_cell(pair)]
         if asked.profile:
-            lines += _symbols(pair, asked, notice)
+            lines += _symbols(pair, asked, notice, profile_advice(baseline.session, folder, file))
     return "\n".join(map(visible, lines))
 
 
@@ -126,10 +128,19 @@ def _seeds(pair: _Pair, name: str) -> Iterator[str]:
 # ---- symbols
 
 
-def _symbols(pair: _Pair, asked: acceptance.AcceptanceRequest, notice: Notice) -> Iterator[str]:
+def profile_advice(session: str, folder: Path, file: Path) -> str:
+    """How the baseline gets symbols: the session that it is of is accepted again, from where sessions are."""
+    out = "" if str(file) == BASELINE.default else f" --out {shlex.quote(str(file))}"
+    beside = folder.resolve().parent / session
+    if not beside.is_dir():
+        return f"next: with the folder of session {session}: benchgate baseline accept FOLDER --profile{out}"
+    return f"next: benchgate baseline accept {shlex.quote(str(beside))} --profile{out}"
+
+
+def _symbols(pair: _Pair, asked: acceptance.AcceptanceRequest, notice: Notice, none: str) -> Iterator[str]:
     then = pair.then.symbols
     if then is None:
-        yield "  symbols: none in the baseline; next: benchgate baseline accept --profile"
+        yield f"  symbols: none in the baseline; {none}"
         return
     if then.seed not in pair.runs:
         yield f"  symbols: no run here has seed {then.seed}, of which the baseline's are"

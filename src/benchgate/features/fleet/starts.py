@@ -20,6 +20,7 @@ from benchgate.base.exploration import FILE as EXPLORATION
 from benchgate.base.runs import BootSpec, Uses
 from benchgate.base.snapshots import SAVED, STARTED, GuestSnapshot, SnapshotRecord
 from benchgate.base.system.qemu import guest_name
+from benchgate.base.text import counted
 from benchgate.build.cache_storage import Notice
 from benchgate.features.fleet.equipment import Equipment
 from benchgate.features.fleet.errors import RefusedError
@@ -64,7 +65,7 @@ def _boot(task: Task, start: SnapshotRecord, equipment: Equipment, files: Mappin
         made = unpacked(saving, work, equipment, files).spec
         return replace(made, uses=Uses(equipment.qemu, equipment.plugin, guest))
 
-    told = f"{task.cell.system}, {task.cell.cpus} CPUs, boot {start.boot}"
+    told = f"{task.cell.system}, {counted(task.cell.cpus, 'CPU')}, boot {start.boot}"
     return BootToKeep(told, spec, task.script, start.boot, {item.role: item.sha256 for item in early})
 
 

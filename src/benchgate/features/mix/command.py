@@ -146,7 +146,7 @@ def _tables(words: argparse.Namespace) -> tuple[Path, Path]:
         return words.study / VECTORS, words.study / SENSITIVITY
     if words.study is None and words.vectors is not None and words.sensitivity is not None:
         return words.vectors, words.sensitivity
-    raise UsageError("benchgate mix choose: give --vectors and --sensitivity, or --study")
+    raise UsageError("give --vectors and --sensitivity, or --study")
 
 
 # ---- run, report, check

@@ -79,6 +79,9 @@ def new_system(order: FirstContactRequest, say: Say, show: Say) -> FirstContactR
     """`say` prints a sentence, `show` what the guest prints."""
     template = order.kernel
     order = replace(order, kernel=Path(str(template).replace(CPUS, "1")))
+    if order.kernel.suffix in (".yaml", ".yml"):
+        with_it = f"to measure the system that it may describe: pytest -m smp --system {order.kernel}"
+        raise UsageError(f"{order.kernel}: is a YAML file, and no kernel; {with_it}")
     file = replace(look(order.kernel), path=template)
     say(f"{order.kernel} is {file.about}")
     if file.media is Media.NONE:

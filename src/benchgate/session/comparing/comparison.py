@@ -16,7 +16,7 @@ from benchgate.base.cells import Lane
 from benchgate.base.errors import UsageError
 from benchgate.base.statistics.stats import Interval, ratio_interval, ratio_of_medians
 from benchgate.base.system.comparable import incomparable
-from benchgate.base.text import counted, visible, with_interval
+from benchgate.base.text import counted, suggestion, visible, with_interval
 from benchgate.base.workload.metrics import MetricDirection
 from benchgate.evidence import figures_file
 from benchgate.evidence.figures_file import ComparisonSide, Samples, short
@@ -50,7 +50,9 @@ def compare(
     read: Callable[[str], ComparisonSide] = figures_file.read,
 ) -> ComparisonReport:
     """`fail_on` is how many times worse B may be, `read` gives the side of a word."""
-    a, b = _alike(*(read(word).only(metrics) for word in (one, other)))
+    whole = [read(word) for word in (one, other)]
+    _require_known(metrics, whole)
+    a, b = _alike(*(side.only(metrics) for side in whole))
     lines = [f"A: {a.name}", f"B: {b.name}", "", *comparison.table(a, b, ALPHA), ""]
     lines += [f"only in {name}: {left}" for name, left in _alone(a, b) if left]
     lines.append(
@@ -62,6 +64,14 @@ def compare(
         return ComparisonReport("\n".join(map(visible, lines)))
     regressions = find_regressions(a, b, fail_on, ALPHA)
     return ComparisonReport("\n".join(map(visible, [*lines, *regressions.lines])), regressions.status)
+
+
+def _require_known(metrics: Collection[str], sides: Collection[ComparisonSide]) -> None:
+    known = {key.metric for side in sides for key in side.samples}
+    for metric in metrics:
+        if metric not in known:
+            there = f"there are {', '.join(sorted(known)) or 'none'}"
+            raise UsageError(f"--metric {metric}: neither side has it; {suggestion(metric, known, there)}")
 
 
 def _alone(a: ComparisonSide, b: ComparisonSide) -> list[tuple[str, str]]:

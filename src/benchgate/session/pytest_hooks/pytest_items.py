@@ -7,10 +7,12 @@ one sentence, which the hook reports.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import pytest
 
 from benchgate.base.errors import BenchgateError
+from benchgate.base.gates import Word
 from benchgate.base.workload.metrics import every_metric
 from benchgate.evidence import kept_files
 from benchgate.judge.gates import check, find
@@ -23,6 +25,13 @@ from benchgate.session.pytest_hooks.pytest_session import PytestSession
 from benchgate.session.pytest_hooks.pytest_use import requests
 
 FIXTURES = ("cell", "verdict", "image")
+
+
+@dataclass(frozen=True, slots=True)
+class Nowhere:
+    """The parameter of a test that runs on none of the session's systems."""
+
+    why: str
 
 
 def plan_items(metafunc: pytest.Metafunc, state: PytestSession) -> str:
@@ -78,6 +87,16 @@ def gates(items: Sequence[pytest.Item]) -> list[PlannedGate]:
     return [value for value in _params(items, "verdict") if isinstance(value, PlannedGate)]
 
 
+def nowhere(items: Sequence[pytest.Item]) -> dict[str, str]:
+    """Why tests run on no system of this session, by their node ids."""
+    return {_function_id(item): one.why for item in items for one in _nowhere(item)}
+
+
+def _nowhere(item: pytest.Item) -> list[Nowhere]:
+    spec = getattr(item, "callspec", None)
+    return [] if spec is None else [one for one in spec.params.values() if isinstance(one, Nowhere)]
+
+
 def images(items: Sequence[pytest.Item]) -> tuple[PlannedCell, ...]:
     """The images of their `image` fixtures, without duplicates."""
     planned = [value for value in _params(items, "image") if isinstance(value, PlannedCell)]
@@ -94,7 +113,10 @@ def _mark(mark: pytest.Mark | None) -> MarkArguments | None:
 
 def _parametrize(metafunc: pytest.Metafunc, name: str, request: MarkRequest, state: PytestSession) -> None:
     ground, options = state.ground, state.options
-    if name == "cell":
+    if why := choice.why_nowhere(request, options):
+        nowhere = pytest.param(Nowhere(why), marks=pytest.mark.skip(reason=f"{Word.SKIP}: {why}"))
+        metafunc.parametrize(name, [nowhere], ids=["no-system"], indirect=True)
+    elif name == "cell":
         cells = planner.with_smt_row(planner.plan_cells(request, options, ground), ground, options)
         metafunc.parametrize("cell", cells, ids=[cell.test_cell.id for cell in cells], indirect=True)
     elif name == "verdict":

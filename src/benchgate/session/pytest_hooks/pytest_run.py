@@ -94,6 +94,7 @@ def pick(session: pytest.Session) -> None:
     try:
         pytest_marks.check(items)
         state.pick(*picked)
+        state.nowhere = pytest_items.nowhere(items)
         state.point_out()
         if output is None and not (state.options.plan or session.config.option.collectonly):
             state.require_oracles()
@@ -130,6 +131,9 @@ class SessionHooks:
         reporter = session.config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None and self._state.picked:
             reporter.write_line(self._state.describe())
+        if reporter is not None:
+            for node, why in self._state.nowhere.items():
+                reporter.write_line(f"SKIP   {node}: {why}")
         try:
             self._state.try_qemus()
         except BenchgateError as error:
@@ -175,6 +179,8 @@ class SessionHooks:
 
     def _say_verdict(self, reporter: Any) -> None:
         text = self._state.summary(reporter._tw.fullwidth)
+        if not (self._state.options.plan or reporter.config.option.collectonly):
+            text = text or self._state.nothing()
         if text:
             reporter.section("benchgate")
             reporter.write_line(coloured(text, reporter._tw.markup))

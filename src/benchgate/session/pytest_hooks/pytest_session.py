@@ -7,7 +7,7 @@ RenderError, when all results are already on disk.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -77,6 +77,8 @@ class PytestSession:
     """The workloads of all tests, also of those that are not selected."""
     picked: bool = False
     """True if a selected test needs a cell or a verdict."""
+    nowhere: Mapping[str, str] = field(default_factory=dict)
+    """The selected tests that run on none of the systems, and why."""
     _view: SessionView | None = None
     _code: int = UNDECIDED
     """What the verdicts make of the status, here or in the worker of xdist that measured."""
@@ -237,6 +239,8 @@ class PytestSession:
         """The code of exit_codes.py, or pytest's own if a test failed for another reason. A FAIL counts
         even if no test required its verdict. Called after `close`."""
         passed = pytests == pytest.ExitCode.OK
+        if passed and not self.picked and self.nowhere:
+            return UNDECIDED
         if not self.picked or not (passed or pytests == pytest.ExitCode.TESTS_FAILED):
             return pytests
         code = self._code
@@ -258,15 +262,20 @@ class PytestSession:
         if told := benchmark_partner.add(config, self._view):
             self.progress.note(told)
 
+    def nothing(self) -> str:
+        """Why nothing was measured, if no selected test runs on one of the systems."""
+        whys = () if self.picked else dict.fromkeys(self.nowhere.values())
+        return "\n".join(f"{Word.SKIP}: {why}" for why in whys)
+
     def ended(self, width: int) -> dict[str, Any]:
         """What a worker of xdist hands over; `take_over` reads it."""
-        text = self.summary(width) if self._view is not None else ""
-        return {"picked": self.picked, "code": self._code, "text": text}
+        text = self.summary(width) if self._view is not None else self.nothing()
+        return {"picked": self.picked or bool(self.nowhere), "code": self._code, "text": text}
 
     def take_over(self, *, picked: bool, code: int, text: str) -> None:
         """In the controller of xdist: the end of a worker's session, with a text if it has measured."""
         self.picked = self.picked or picked
-        if text:
+        if text and text not in self._told:
             self._told, self._code = "\n".join(filter(None, (self._told, text))), code
 
     def close(self, *, interrupted: bool) -> None:

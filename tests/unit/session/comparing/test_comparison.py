@@ -65,6 +65,13 @@ def test_nothing_in_common_is_an_error(tmp_path: Path) -> None:
         comparison.text(str(path), str(other))
 
 
+def test_a_metric_that_neither_side_has_is_named(tmp_path: Path) -> None:
+    path = str(session(tmp_path / "one", *micro("linux", [1.0])))
+    for metric, due in (("wrk", r"did you mean `work`\?"), ("zzzz", r"there are .*work")):
+        with pytest.raises(UsageError, match=f"--metric {metric}: neither side has it; {due}"):
+            comparison.text(path, path, [metric])
+
+
 def test_figures_of_different_clocks_have_no_ratio(tmp_path: Path) -> None:
     path = session(tmp_path / "one", *micro("linux", FIVE))
     other = session(tmp_path / "two", *micro("linux", FIVE))

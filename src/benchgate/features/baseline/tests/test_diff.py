@@ -4,10 +4,11 @@ tests/line."""
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from benchgate.base.workload.metrics import WINDOWS
 from benchgate.features.baseline.baseline_file import OTHERS
-from benchgate.features.baseline.diff import MOST_SYMBOLS, folded, table, worse
+from benchgate.features.baseline.diff import MOST_SYMBOLS, folded, profile_advice, table, worse
 from benchgate.features.baseline.tests.baselines import symbols
 from tests.unit.factories import cell, measurement
 from tests.unit.test_printed_steps import HONEST, TICK
@@ -31,6 +32,17 @@ def test_the_largest_change_comes_first_in_both_directions() -> None:
 
 def table_rule(then: dict[tuple[str, str], int], now: dict[tuple[str, str], int]) -> str:
     return next(line.strip() for line in table(symbols(then), symbols(now)) if "---" in line)
+
+
+def test_the_advice_on_missing_symbols_is_a_whole_command(tmp_path: Path) -> None:
+    main, here = Path("reports/baselines/main.json"), tmp_path / "now"
+    (tmp_path / "then").mkdir()
+    command = f"next: benchgate baseline accept {tmp_path}/then --profile"
+    assert profile_advice("then", here, main) == command
+    assert profile_advice("then", here, Path("ci.json")) == f"{command} --out ci.json"
+    assert profile_advice("gone", here, main) == (
+        "next: with the folder of session gone: benchgate baseline accept FOLDER --profile"
+    )
 
 
 def test_equal_counts_are_said_to_be_equal() -> None:

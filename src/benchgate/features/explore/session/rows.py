@@ -49,7 +49,7 @@ def select(asked: ExplorationRequest) -> RowSelection:
 def _of_tests(asked: ExplorationRequest) -> RowSelection:
     if not asked.paths:
         example = "tests/smp, or a system whose smokes are explored: --system kernel --smoke"
-        raise UsageError(f"benchgate explore: name tests, such as {example}")
+        raise UsageError(f"name tests, such as {example}")
     answer = inner_pytest.collected(PLUGIN, asked.paths, _words(asked))
     picked: PickedRows = pickle.loads(answer)  # noqa: S301 - written by the process that was just started
     cells, notes = _explorable(asked, picked.cells.values(), one_cpu=1 in (cpu_list("smp", asked.smp) or ()))
