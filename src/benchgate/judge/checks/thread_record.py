@@ -138,7 +138,7 @@ def _check_latencies(run: VerifiedRun, workload: Workload, books: ThreadBooks, s
     those who wake or are woken, and of the calls. If 1% are longer than all that can be, a wait is missing:
     the record begins too late, or threads waited where it does not look."""
     timed = {promise.histogram for promise in workload.promises if promise.histogram}
-    timed |= wake_ups(workload, run.run.cell.params)
+    timed |= wake_ups(workload, dict(run.run.cell.params))
     wait = books.wait_lengths[-1] if books.wait_lengths else 0
     work = max((of.end - of.begin for of in books.slices if of.state == "running"), default=0)
     most = _TIMES * wait + work + slow * (_STAMPS_NS + _OF_WORKER_NS * len(run.workers))
