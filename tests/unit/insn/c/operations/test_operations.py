@@ -743,7 +743,7 @@ def test_a_post_by_a_word_of_another_thread_is_none(
 def test_who_has_not_slept_may_have_found_a_word_set_by_which_only_another_one_slept(
     tmp_path: Path, *, is_right: bool
 ) -> None:
-    """Two threads wait for one word, and the first one always finds it set: `wake` with pattern=fan on Linux."""
+    """Two threads wait for one word, and the first one finds it set: `wake` with pattern=fan on Linux."""
     change = ("", "") if is_right else ("is_choosy = has_own_word(wait->sleeper)", "is_choosy = true")
     seen = guest(tmp_path, change, WAKER)
     for vcpu in (0, 1, 2):
