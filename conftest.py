@@ -105,6 +105,14 @@ def same_signals() -> Iterator[None]:
     assert left == before
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """An interrupted command ignores others until its process ends, and this process goes on."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Sessions of tests leave nothing in the user's state folder."""

@@ -94,6 +94,7 @@ FIRST = (
             ("static uint64_t in_pairs(", LEAPED + "static uint64_t in_pairs("),
         ),
         params={"case": "wake", "turns": 1_000_000},
+        cpus=4,
     ),
     edited(
         "mean-shares",

@@ -69,9 +69,10 @@ def test_the_example_of_seen_threads_is_that_of_tern(tmp_path: Path) -> None:
 
 
 def _of_threads(system: systems.System) -> ObserveDefinition:
-    """What it observes of threads, without what it only counts."""
+    """What it observes of threads, without what it only counts, and without its long lines of `unpark`."""
     assert system.observe is not None
-    hooks = tuple(hook for hook in system.observe.hooks if hook.kind not in COUNTED)
+    of_threads = (hook for hook in system.observe.hooks if hook.kind not in COUNTED)
+    hooks = tuple(hook for hook in of_threads if hook.at != ("unpark",))
     return replace(system.observe, hooks=hooks, calls={})
 
 

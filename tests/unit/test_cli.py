@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
@@ -172,14 +171,6 @@ def test_a_benchgate_error_is_one_sentence(
 
     monkeypatch.setattr(doctor, "report", report)
     assert refused(capsys, "doctor") == "benchgate: this machine has no CPUs"
-
-
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """An interrupted command ignores others until its process ends, and this process goes on."""
-    before = signal.getsignal(signal.SIGINT)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.usefixtures("interruptible")

@@ -107,6 +107,20 @@ void begins(bool halt_first, unsigned *one, unsigned *both) {
     *both = clock_guest_started;
 }
 
+// The same when the host lets a restored guest begin while one of the two is on its way to its halt.
+void begins_by_the_host(unsigned *one, unsigned *both) {
+    init();
+    clock_guest_started = false;
+    looks_for_jobs();
+    waits();
+    clock_begin();
+    *one = clock_guest_started;
+    clock_self = 0;
+    clock_wait_begin(&condition);
+    clock_self = -1;
+    *both = clock_guest_started;
+}
+
 // How many halts are told after the guest's window, of a vCPU that QEMU wakes once more and that executes `more`.
 unsigned told_at_the_end(unsigned more) {
     init();

@@ -150,7 +150,7 @@ def test_where_no_threads_are_seen_it_is_a_skip_with_the_reason() -> None:
         {"at_most": None},
         {"at_most": None, "at_least": 0.1},
         {"base": cell(1)},
-        {"settings": (("longest", "1 ms"),)},
+        {"settings": (("longest", "1  ms"),)},
         {"settings": (("longest", "1min"),)},
         {"settings": (("settling", "5"),)},
         {"settings": (("held", "10%"),)},

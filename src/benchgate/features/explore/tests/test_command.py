@@ -98,6 +98,7 @@ def test_the_plan_of_an_exploration_checks_what_was_given(
     assert said in refused(capsys, *EXPLORE, "--plan", *words)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_exploration_says_how_to_go_on(
     simulated: list[exploresim.Simulated], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -49,7 +49,7 @@ struct clock_moments {
     uint64_t now, latest;
 };
 struct clock_moments clock_moments(void);
-void clock_begin(void);   // the host has taken it, or has restored the guest from one; the vCPUs may run
+void clock_begin(void);   // the host has taken it, or has restored the guest from one; all have come back, they run
 
 // Called in the vCPU's own thread.
 void clock_adopt(unsigned vcpu);

@@ -41,13 +41,6 @@ void clock_pause(void) {
     clock_unlock();
 }
 
-void clock_begin(void) {
-    clock_lock();
-    clock_guest_begins();
-    clock_give_grants();
-    clock_unlock();
-}
-
 void clock_main_asks(bool asks) {
     clock_lock();
     clock_main_asked = asks;

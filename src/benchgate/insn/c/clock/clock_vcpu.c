@@ -14,10 +14,12 @@ void clock_adopt(unsigned c) {
     clock_unlock();
 }
 
+static bool host_begins; // the guest goes on, although all of its vCPUs have halted
+
 // The guest begins when each vCPU has its first instruction before it or has halted, however the host orders their
 // threads. So what is recorded of the begin repeats.
 static void begin_together(void) {
-    bool any = false;
+    bool any = host_begins;
     if (clock_guest_started)
         return;
     for (unsigned c = 0; c < clock_machine.count; c++) {
@@ -27,9 +29,18 @@ static void begin_together(void) {
     }
     if (!any)
         return;
+    host_begins = false;
     clock_guest_begins();
     clock_wake_main(); // the main loop may still be in a sleep on host time
     clock_give_grants();
+}
+
+// QEMU has just stopped and started its vCPUs, and some may still be on their way back to their halts.
+void clock_begin(void) {
+    clock_lock();
+    host_begins = true;
+    begin_together();
+    clock_unlock();
 }
 
 // The vCPU reached guest code during an errand: a thread outside the guest (a device's own) woke it

@@ -82,6 +82,20 @@ def test_a_guest_that_begins_with_its_first_cpu_is_caught(tmp_path: Path) -> Non
     assert begins(made, False) != (0, 1)
 
 
+@pytest.mark.parametrize("is_right", [True, False])
+def test_a_restored_guest_begins_when_all_its_cpus_have_halted(tmp_path: Path, *, is_right: bool) -> None:
+    """Else the host orders the halts in its record of threads."""
+    change = (
+        "clock_vcpu.c",
+        "    host_begins = true;\n    begin_together();\n",
+        "    clock_guest_begins();\n",
+    )
+    made = library(tmp_path, *(() if is_right else change))
+    one, both = ctypes.c_uint(), ctypes.c_uint()
+    made.begins_by_the_host(ctypes.byref(one), ctypes.byref(both))
+    assert (one.value, both.value) == (0 if is_right else 1, 1)
+
+
 def test_a_halt_in_which_qemu_ends_is_not_the_guests(tmp_path: Path) -> None:
     made = library(tmp_path)
     assert made.told_at_the_end(0) == 0
