@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -207,20 +208,28 @@ def test_a_killed_build_begins_again_and_waits_until_its_processes_have_ended(ti
     assert whole(tiny) == ["one", "one", "two"]
 
 
+def makes_with(lock: Path) -> set[str]:
+    """The processes of make that hold the lock. One may end meanwhile."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/fd/9"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if (
+                path.resolve() == lock
+                and b"make" in (path.parents[1] / "cmdline").read_bytes().split(b"\0")[0]
+            ):
+                found.add(path.parents[1].name)
+    return found
+
+
 def test_make_and_what_it_starts_hold_the_lock_of_the_folder(tiny: TinyLinux) -> None:
     """So nobody else builds there while processes of a killed build are left."""
     build = tiny.start()
     assert wait_until(lambda: tiny.half() is not None)
     (lock,) = tiny.cache.glob("linux-work/*.lock")
-    holders = {
-        path.parent.parent.name for path in Path("/proc").glob("[0-9]*/fd/9") if path.resolve() == lock
-    }
-    makes = {
-        name for name in holders if b"make" in (Path("/proc") / name / "cmdline").read_bytes().split(b"\0")[0]
-    }
+    assert wait_until(lambda: len(makes_with(lock)) >= 2)  # the second one begins after the file is half
+    makes = makes_with(lock)
     build.kill()
     build.communicate(timeout=PATIENCE_S)
-    assert len(makes) >= 2, holders
     assert wait_until(lambda: not any((Path("/proc") / name).exists() for name in makes))
 
 
