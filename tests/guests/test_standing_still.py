@@ -8,6 +8,7 @@ record says beside that follows from the times in the fault's source.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pytest
 
 from benchgate.base.gates import Gate, Verdict, Word
 from benchgate.base.runs import VerifiedRun
-from benchgate.base.system.observe import HookKind
+from benchgate.base.system.observe import Hook, HookKind
 from benchgate.base.system.systems import System
 from benchgate.base.workload.metrics import OF_THREADS
 from benchgate.build.fetch import inputs
@@ -121,17 +122,15 @@ def test_a_kernel_that_stands_still_fails(observing: Bootkit, fault: str, of: As
     assert seen.run.metrics["wasted_longest"] >= longest
 
 
-def without(system: System, *kinds: HookKind) -> System:
+def without(system: System, is_left_out: Callable[[Hook], bool]) -> System:
     assert system.observe is not None
-    hooks = (hook for hook in system.observe.hooks if hook.kind not in kinds)
-    return replace(system, observe=replace(system.observe, hooks=tuple(hooks)))
+    hooks = tuple(hook for hook in system.observe.hooks if not is_left_out(hook))
+    return replace(system, observe=replace(system.observe, hooks=hooks))
 
 
-def unasked(system: System) -> System:
-    """Its record sees neither where a program names the word by which others wake, nor where it may wait."""
-    assert system.observe is not None
-    hooks = (hook for hook in system.observe.hooks if (hook.kind, hook.at) != (HookKind.ASK, ("unpark",)))
-    return without(replace(system, observe=replace(system.observe, hooks=tuple(hooks))), HookKind.MAY_WAIT)
+def is_of_waits(hook: Hook) -> bool:
+    """Where a program may wait, and where it names the word by which others wake."""
+    return hook.kind is HookKind.MAY_WAIT or hook.at == ("unpark",)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +145,7 @@ def test_a_wake_up_that_takes_long_before_the_kernel_wakes_must_be_in_its_record
 ) -> None:
     """A timer wakes instead, or who wakes is put to sleep: by such a record of threads none waits then."""
     workload, cpus, given = PAIRS
-    system = unasked(broken(fault))
+    system = without(broken(fault), is_of_waits)
     judged = observing.run(system, workload, cpus, given, threads=True)
     assert re.search(said, judged.reason), judged
     plain = replace(catalog.load_workload(workload), machine={})
@@ -163,7 +162,8 @@ def test_who_is_put_to_sleep_for_nothing_waits_only_if_it_is_known_where_program
     observing: Bootkit, fault: str, of: Asked
 ) -> None:
     workload, cpus, given = of
-    judged = observing.run(without(broken(fault), HookKind.MAY_WAIT), workload, cpus, given, threads=True)
+    system = without(broken(fault), lambda hook: hook.kind is HookKind.MAY_WAIT)
+    judged = observing.run(system, workload, cpus, given, threads=True)
     assert judged.verified is not None, judged
     assert judged.verified.metrics["wasted"] < AT_MOST
     assert stood(observing, fault, of).run.metrics["wasted"] > 0.1

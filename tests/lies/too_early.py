@@ -6,14 +6,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.lies.elsewhere import JUMP
+from tests.lies import for_others
 from tests.lies.stand_ins import edited
 from tests.lieskit import Trial
 
-LEAPED = (
-    JUMP.replace("    dummy(turns);\n", "").replace("jumped(", "leaped(")
-    + "__attribute__((unused)) static volatile uint64_t spent;\n\n"
-)
+LEAPED = for_others.LEAPED + "__attribute__((unused)) static volatile uint64_t spent;\n\n"
 PART = """struct part {
     uint64_t x, turns;
 };

@@ -64,10 +64,11 @@ def text(baseline: Baseline, file: Path, asked: acceptance.AcceptanceRequest, no
         cells = ", ".join(arm.cell.id for arm in baseline.arms)
         raise UsageError(f"{asked.folder} has no cell of the baseline, which has {cells}")
     lines = [f"baseline: session {baseline.session} of {baseline.finished}, commit {baseline.commit}"]
+    without = profile_advice(baseline.session, folder, file)
     for pair in pairs:
         lines += ["", *_cell(pair)]
         if asked.profile:
-            lines += _symbols(pair, asked, notice, profile_advice(baseline.session, folder, file))
+            lines += _symbols(pair, asked, notice, without)
     return "\n".join(map(visible, lines))
 
 
@@ -137,10 +138,10 @@ def profile_advice(session: str, folder: Path, file: Path) -> str:
     return f"next: benchgate baseline accept {shlex.quote(str(beside))} --profile{out}"
 
 
-def _symbols(pair: _Pair, asked: acceptance.AcceptanceRequest, notice: Notice, none: str) -> Iterator[str]:
+def _symbols(pair: _Pair, asked: acceptance.AcceptanceRequest, notice: Notice, without: str) -> Iterator[str]:
     then = pair.then.symbols
     if then is None:
-        yield f"  symbols: none in the baseline; {none}"
+        yield f"  symbols: none in the baseline; {without}"
         return
     if then.seed not in pair.runs:
         yield f"  symbols: no run here has seed {then.seed}, of which the baseline's are"
